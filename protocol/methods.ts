@@ -1,0 +1,205 @@
+import { z } from 'zod';
+import { defaultLimits } from './limits';
+import * as value from './values';
+
+const none = z.strictObject({});
+const nothing = z.object({});
+
+const execution = {
+  sessionId: value.sessionId,
+  command: value.commandText,
+  timeoutMs: value.timeoutMs.optional(),
+  cwd: value.path.optional(),
+  env: value.environment.optional(),
+  maxOutputBytes: z.int().min(1).max(defaultLimits.maxOutputBytes).optional(),
+  onBusy: z.enum(['queue', 'reject']).optional(),
+  origin: z.string().min(1).max(64).optional(),
+};
+
+export const execRunParams = z.strictObject({ ...execution, stdin: z.string().optional() });
+export const execStartParams = z.strictObject({
+  ...execution,
+  background: z.boolean().optional(),
+  keepStdinOpen: z.boolean().optional(),
+});
+
+export const sessionCreateParams = z.strictObject({
+  shell: z.string().min(1).max(4096).optional(),
+  cwd: value.path.optional(),
+  env: value.environment.optional(),
+  name: z.string().min(1).max(200).optional(),
+  profile: z.enum(['clean', 'user']).optional(),
+  defaultTimeoutMs: value.timeoutMs.optional(),
+  idleTimeoutMs: value.timeoutMs.optional(),
+  pty: z.boolean().optional(),
+  cols: z.int().min(1).max(1000).optional(),
+  rows: z.int().min(1).max(1000).optional(),
+});
+
+export const execWaitParams = z.strictObject({
+  commandId: value.commandId,
+  until: z.array(value.waitCondition).min(1).max(16).optional(),
+  timeoutMs: value.timeoutMs.optional(),
+  maxOutputBytes: z.int().min(1).max(defaultLimits.maxOutputBytes).optional(),
+});
+
+export const execOutputParams = z.strictObject({
+  commandId: value.commandId,
+  stream: z.enum(['stdout', 'stderr', 'both']).optional(),
+  fromSeq: z.int().min(0).optional(),
+  tailLines: z.int().min(0).max(1_000_000).optional(),
+  grep: z.string().min(1).max(10_000).optional(),
+  maxBytes: z.int().min(1).max(defaultLimits.maxOutputBytes).optional(),
+});
+
+const bySession = z.strictObject({ sessionId: value.sessionId });
+
+export const ping = z.object({
+  pong: z.literal(true),
+  version: z.string(),
+  protocolVersion: z.int(),
+  pid: z.int(),
+  uptimeMs: z.number(),
+});
+
+export const stats = z.object({
+  sessions: z.object({ total: z.int(), idle: z.int(), running: z.int() }),
+  commands: z.object({ started: z.int(), running: z.int(), exited: z.int() }),
+  bytes: z.object({ stdout: z.int(), stderr: z.int() }),
+  memory: z.object({ rssBytes: z.int() }),
+  limits: value.limits,
+});
+
+export const runtimeDescription = z.object({
+  name: z.string(),
+  version: z.string(),
+  protocolVersion: z.int(),
+  platform: z.string(),
+  pid: z.int(),
+  transports: z.array(z.string()),
+  shells: z.array(z.object({ name: z.string(), path: z.string(), version: z.string() })),
+  features: z.array(z.string()),
+  limits: value.limits,
+});
+
+/** The condition's name, or "timeout"; with the command as it is then: its result once it has finished. */
+export const waitAnswer = z.object({
+  met: z.enum(['exit', 'output', 'port', 'silence_ms', 'file', 'input', 'timeout']),
+  ...value.commandSnapshot.shape,
+});
+
+/** Every message of the product, once: its parameters, its answer, and what it streams before the answer. */
+export const methods = {
+  'system.hello': {
+    params: z.strictObject({ clientName: z.string().min(1).max(64), protocolVersion: z.int() }),
+    result: ping,
+    about: 'Introduces a client: its name becomes the origin of what it runs. Versions must match.',
+  },
+  'system.ping': { params: none, result: ping, about: 'Answers at once: is the sidecar there, and which one is it.' },
+  'system.stats': { params: none, result: stats, about: 'Counts of sessions, commands and bytes; memory; limits.' },
+  'system.shutdown': { params: none, result: nothing, about: 'Ends the sidecar and its sessions, as SIGTERM does.' },
+  'runtime.describe': { params: none, result: runtimeDescription, about: 'What this sidecar is and can do.' },
+  'session.create': { params: sessionCreateParams, result: value.sessionInfo, about: 'Starts a shell.' },
+  'session.list': {
+    params: none,
+    result: z.object({ sessions: z.array(value.sessionInfo) }),
+    about: 'All sessions, oldest first.',
+  },
+  'session.info': { params: bySession, result: value.sessionInfo, about: 'One session.' },
+  'session.rename': {
+    params: z.strictObject({ sessionId: value.sessionId, name: z.string().min(1).max(200) }),
+    result: value.sessionInfo,
+    about: 'Gives a session another name.',
+  },
+  'session.destroy': {
+    params: bySession,
+    result: nothing,
+    about: 'Kills what the session runs, then its shell; nothing survives.',
+  },
+  'exec.run': {
+    params: execRunParams,
+    result: value.commandResult,
+    about: 'Runs a command in the session and answers with its whole result.',
+  },
+  'exec.stream': {
+    params: execRunParams,
+    result: value.commandResult,
+    event: value.streamEvent,
+    about: 'As exec.run, with the output as events while it appears.',
+  },
+  'exec.start': {
+    params: execStartParams,
+    result: z.object({ commandId: value.commandId, pid: z.int().optional() }),
+    about: 'Starts a command and answers at once; background commands leave the session free.',
+  },
+  'exec.follow': {
+    params: z.strictObject({ commandId: value.commandId, fromSeq: z.int().min(0).optional() }),
+    result: value.commandResult,
+    event: value.streamEvent,
+    about: 'Streams the output of a started command from a cursor on, then answers with its result.',
+  },
+  'exec.wait': {
+    params: execWaitParams,
+    result: waitAnswer,
+    about: 'Waits until one of the conditions holds; the exit of the command always ends the wait.',
+  },
+  'exec.output': {
+    params: execOutputParams,
+    result: z.object({
+      chunks: z.array(value.outputChunk),
+      nextSeq: z.int(),
+      droppedBytes: z.int(),
+      finished: z.boolean(),
+    }),
+    about: 'Output so far, from a cursor, the last lines, or the lines that match.',
+  },
+  'exec.input': {
+    params: z.strictObject({ commandId: value.commandId, data: z.string().optional(), eof: z.boolean().optional() }),
+    result: nothing,
+    about: 'Writes to the standard input of a command started with keep_stdin_open.',
+  },
+  'exec.cancel': {
+    params: z
+      .strictObject({
+        commandId: value.commandId.optional(),
+        sessionId: value.sessionId.optional(),
+        signal: value.signalName.optional(),
+      })
+      .refine((params) => (params.commandId === undefined) !== (params.sessionId === undefined), {
+        error: 'give either command_id or session_id',
+      }),
+    result: z.object({ outcome: value.outcome, commandId: value.commandId }),
+    about: 'Ends a command and only that: INT, then TERM, then KILL. Answers once it is gone.',
+  },
+  'exec.list': {
+    params: z.strictObject({ sessionId: value.sessionId.optional(), runningOnly: z.boolean().optional() }),
+    result: z.object({ commands: z.array(value.commandSnapshot) }),
+    about: 'Commands that run or ran, newest last.',
+  },
+  'events.subscribe': {
+    params: none,
+    result: nothing,
+    event: value.changeEvent,
+    about: 'Streams every change of a session or command until the client ends the request.',
+  },
+} as const satisfies Record<string, MethodDefinition>;
+
+interface MethodDefinition {
+  params: z.ZodType;
+  result: z.ZodType;
+  event?: z.ZodType;
+  about: string;
+}
+
+export type Methods = typeof methods;
+export type MethodName = keyof Methods;
+export type Params<M extends MethodName> = z.infer<Methods[M]['params']>;
+export type Result<M extends MethodName> = z.infer<Methods[M]['result']>;
+export type StreamedMethodName = {
+  [M in MethodName]: Methods[M] extends { event: z.ZodType } ? M : never;
+}[MethodName];
+export type Event<M extends StreamedMethodName> = Methods[M] extends { event: infer E extends z.ZodType }
+  ? z.infer<E>
+  : never;
+
+export const isMethodName = (name: string): name is MethodName => Object.hasOwn(methods, name);
