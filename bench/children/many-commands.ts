@@ -1,0 +1,24 @@
+import { openEngine } from '../engine';
+import { filesUnder, openDescriptors, residentBytes, zombies } from './footprint';
+import { serve } from './serve';
+
+export interface Footprint {
+  rss: number;
+  descriptors: number;
+  zombies: number;
+  files: number;
+}
+
+void openEngine().then(async ({ engine, directory, dispose }) => {
+  const { sessionId } = await engine.createSession({ shell: 'bash', cwd: directory });
+  const run = async (count: number): Promise<Footprint> => {
+    for (let i = 0; i < count; i++) await engine.run({ sessionId, command: i % 10 === 0 ? 'ls /' : 'echo hello' });
+    return {
+      rss: await residentBytes(),
+      descriptors: openDescriptors(),
+      zombies: zombies(),
+      files: filesUnder(directory),
+    };
+  };
+  serve({ 'run 1000': () => run(1000), 'run 9000': () => run(9000) }, dispose);
+});

@@ -1,0 +1,40 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, constants, openSync, writeSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Rival } from './rival';
+
+/**
+ * The floor: a shell that reads a line from a FIFO and answers with one byte through another. It captures nothing and
+ * reports nothing, so nothing that drives a shell from outside can be faster.
+ */
+export async function bareShell(): Promise<Rival> {
+  const directory = await mkdtemp(join(tmpdir(), 'limpet-bench-bare-'));
+  const [input, output] = [join(directory, 'in'), join(directory, 'out')];
+  execFileSync('mkfifo', ['-m', '600', input, output]);
+  const inputFd = openSync(input, constants.O_RDWR);
+  const outputFd = openSync(output, constants.O_RDWR | constants.O_NONBLOCK);
+  const reader = new Socket({ fd: outputFd, readable: true, writable: false });
+  const shell = spawn('bash', ['--norc', '--noprofile'], { stdio: [inputFd, outputFd, 'ignore'] });
+  let arrived = () => {};
+  reader.on('data', () => arrived());
+  return {
+    name: 'bare shell',
+    run() {
+      return new Promise((resolve) => {
+        arrived = resolve;
+        writeSync(inputFd, 'printf x\n');
+      });
+    },
+    async dispose() {
+      writeSync(inputFd, 'exit\n');
+      await once(shell, 'close');
+      reader.destroy();
+      closeSync(inputFd);
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,90 @@
+import { Child } from '../child';
+import type { Footprint } from '../children/many-commands';
+import { median } from '../measure';
+import { figure, type Row } from '../table';
+
+const megabyte = 1024 * 1024;
+
+/** What a gigabyte of output costs in memory, in a process of its own. */
+export async function memory(): Promise<Row[]> {
+  const child = await Child.start('large-output.ts');
+  try {
+    const ours = (await child.ask<number>('engine')) / megabyte;
+    const pipe = (await child.ask<number>('raw pipe')) / megabyte;
+    return [
+      {
+        what: 'resident growth over 1 GB of output, share of 64 MB',
+        ours: figure(ours, 'MB'),
+        rival: `${figure(pipe, 'MB')} (raw pipe)`,
+        ratio: ours / 64,
+        target: { atMost: 1 },
+      },
+    ];
+  } finally {
+    await child.dispose();
+  }
+}
+
+/** What the number of open sessions costs. */
+export async function sessions(): Promise<Row[]> {
+  const [alone, crowded] = [await Child.start('many-sessions.ts'), await Child.start('many-sessions.ts')];
+  try {
+    const each = (await crowded.ask<number>('open 200')) / megabyte;
+    const samples: Record<'alone' | 'one' | 'each', number[]> = { alone: [], one: [], each: [] };
+    for (let round = 0; round < 20; round++) {
+      samples.alone.push(...(await alone.ask<number[]>('sample one')));
+      samples.one.push(...(await crowded.ask<number[]>('sample one')));
+      samples.each.push(...(await crowded.ask<number[]>('sample each in turn')));
+    }
+    const [p50, one, every] = [median(samples.alone), median(samples.one), median(samples.each)];
+    const row = (what: string, ours: number): Row => ({
+      what: `${what}, against 1 session`,
+      ours: figure(ours, 'ms'),
+      rival: figure(p50, 'ms'),
+      ratio: ours / p50,
+    });
+    return [
+      { ...row('true in one of 200 sessions, p50', one), target: { atMost: 1.3 } },
+      row('true in each of 200 sessions in turn, p50', every),
+      {
+        what: 'resident for each of 200 sessions, MB',
+        ours: figure(each, 'MB'),
+        rival: '',
+        ratio: each,
+        target: { atMost: 0.3 },
+      },
+    ];
+  } finally {
+    await Promise.all([alone.dispose(), crowded.dispose()]);
+  }
+}
+
+/** Whether anything piles up over ten thousand commands; the first thousand warm it up. */
+export async function endurance(): Promise<Row[]> {
+  const child = await Child.start('many-commands.ts');
+  try {
+    const early = await child.ask<Footprint>('run 1000');
+    const late = await child.ask<Footprint>('run 9000');
+    const count = (what: string, before: number, after: number): Row => ({
+      what: `${what} more after 10 000 commands than after 1000`,
+      ours: String(after),
+      rival: String(before),
+      ratio: after - before,
+      target: { atMost: 0 },
+    });
+    return [
+      {
+        what: 'resident after 10 000 commands, against after 1000',
+        ours: figure(late.rss / megabyte, 'MB'),
+        rival: figure(early.rss / megabyte, 'MB'),
+        ratio: late.rss / early.rss,
+        target: { atMost: 1.1 },
+      },
+      count('descriptors', early.descriptors, late.descriptors),
+      count('zombies', early.zombies, late.zombies),
+      count('files', early.files, late.files),
+    ];
+  } finally {
+    await child.dispose();
+  }
+}
