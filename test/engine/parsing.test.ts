@@ -1,0 +1,170 @@
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import { forEachShell, until } from '../helpers/engine';
+
+const timeoutMs = 10_000;
+
+forEachShell('Parsing', (suite) => {
+  for (const token of ["'", '"', '`', '(', '{', '$(', '${', '$((', '[[', '<(']) {
+    it(`answers an unbalanced ${token} with an error, and goes on`, async () => {
+      const { outcome, exitCode, stderr } = await suite.session.run(`echo before ${token} after`, { timeoutMs });
+      const { session } = suite;
+      if (token === '{' || token === '[[') {
+        assert.deepEqual([outcome, exitCode, stderr], ['exited', 0, ''], 'as an argument it is a word');
+      } else {
+        assert.equal(outcome, 'exited');
+        assert.notEqual(exitCode, 0);
+        assert.notEqual(stderr, '');
+      }
+      await session.expect('echo next', { stdout: 'next\n' });
+    });
+  }
+
+  for (const command of [
+    '}',
+    ')',
+    '{ echo a',
+    '( echo a',
+    'if true',
+    'if true; then echo a',
+    'for x in 1 2',
+    'while true; do',
+    'case x in',
+    'fi',
+    'done',
+    'f() {',
+    'echo a &&',
+    'echo a |',
+    'echo a ||',
+    '&& echo a',
+    '| cat',
+    ';;',
+    'echo >',
+    'echo <',
+  ]) {
+    it(`answers ${JSON.stringify(command)} with an error, and goes on`, async () => {
+      const { outcome, exitCode, stderr } = await suite.session.run(command, { timeoutMs });
+      assert.equal(outcome, 'exited');
+      assert.notEqual(exitCode, 0);
+      assert.notEqual(stderr, '');
+      await suite.session.expect('echo next', { stdout: 'next\n' });
+    });
+  }
+
+  for (const [name, command, stdout] of [
+    ['a trailing backslash', 'echo a \\', 'a\n'],
+    ['a trailing semicolon', 'echo a;', 'a\n'],
+    ['a trailing comment', 'echo a # b', 'a\n'],
+    ['a comment with an unbalanced quote', "echo a # it's", 'a\n'],
+    ['an exclamation mark', 'echo "a!b" !', 'a!b !\n'],
+    ['tabs', 'echo\ta\tb', 'a b\n'],
+    ['several lines', 'echo a\n\necho b\n', 'a\nb\n'],
+    ['a continued line', 'echo a \\\n  b', 'a b\n'],
+    ['a heredoc', 'cat <<END\none\n  two\nEND', 'one\n  two\n'],
+    ['a heredoc that keeps its dollar signs', "cat <<'END'\n$HOME `x`\nEND\necho c", '$HOME `x`\nc\n'],
+    ['a heredoc with tabs taken away', 'cat <<-END\n\tone\n\tEND', 'one\n'],
+    ['two heredocs on one line', 'cat <<A; cat <<B\n1\nA\n2\nB', '1\n2\n'],
+    ['a heredoc without an end', 'cat <<END\nhello\n', 'hello\n'],
+    ['an alias defined and used in one command', "alias hi='echo hi'\nhi", 'hi\n'],
+    ['a function defined and used in one command', 'f() { echo "f $1"; }; f 1', 'f 1\n'],
+    ['a command that ends in the name of a keyword', 'echo done', 'done\n'],
+    ['a history reference', 'echo !!', '!!\n'],
+  ] as const) {
+    it(`understands ${name}`, async () => {
+      const { outcome, exitCode, stdout: printed } = await suite.session.run(command, { timeoutMs });
+      assert.deepEqual([outcome, exitCode, printed], ['exited', 0, stdout]);
+      await suite.session.expect('echo next', { stdout: 'next\n' });
+    });
+  }
+
+  it('takes lines that end in CRLF', async () => {
+    const { exitCode, stdout } = await suite.session.run('echo a\r\necho b\r\n', { timeoutMs });
+    assert.equal(exitCode, 0);
+    assert.match(stdout, /^a\r?\nb\r?\n$/);
+    await suite.session.expect('echo next', { stdout: 'next\n' });
+  });
+
+  it('takes a trailing ampersand, and still gets the output', async () => {
+    const command = await suite.session.start('echo a &');
+    assert.equal((await command.wait()).exitCode, 0);
+    await until('the output is there', async () => (await command.stdout()) === 'a\n');
+    await suite.session.expect('echo next', { stdout: 'next\n' });
+  });
+
+  for (const [size, bytes] of [
+    ['64 KB', 64 * 1024],
+    ['2 MB', 2 * 1024 * 1024],
+  ] as const) {
+    it(`takes a command of ${size} in one line`, async () => {
+      const text = 'y'.repeat(bytes);
+      const { exitCode, stdout } = await suite.session.run(`text='${text}'; echo "\${#text}"`, { timeoutMs: 25_000 });
+      assert.deepEqual([exitCode, stdout], [0, `${bytes}\n`]);
+    });
+
+    it(`takes a command of ${size} in many lines`, async () => {
+      const count = Math.floor(bytes / 10);
+      const { exitCode, stdout } = await suite.session.run(`n=0\n${'let n+=1;\n'.repeat(count)}echo $n`, {
+        timeoutMs: 25_000,
+      });
+      assert.deepEqual([exitCode, stdout], [0, `${count}\n`]);
+    });
+  }
+
+  it('answers whatever it is given, and goes on', async () => {
+    const word = fc.constantFrom(
+      ...[
+        "'",
+        '"',
+        '`',
+        '(',
+        ')',
+        '{',
+        '}',
+        '$(',
+        '${',
+        '((',
+        '))',
+        '[[',
+        ']]',
+        '<<',
+        '<<<',
+        '>',
+        '<',
+        '|',
+        '&',
+        ';',
+        '\n',
+      ],
+      ...[
+        '&&',
+        '||',
+        ';;',
+        '!',
+        '#',
+        '\\',
+        '*',
+        '?',
+        '~',
+        '$',
+        'a',
+        'echo',
+        'if',
+        'then',
+        'fi',
+        'for',
+        'in',
+        'do',
+        'done',
+      ],
+      ...['case', 'esac', 'function', 'f()', 'x=1', '2>&1', '\r', '\t', 'é', '[', ']', '%', '=', ','],
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(word, { maxLength: 12 }), async (words) => {
+        const { session } = suite;
+        await session.run(words.join(' '), { timeoutMs: 3000 });
+        assert.equal(await session.text('builtin printf ok', { timeoutMs }), 'ok');
+      }),
+      { numRuns: 60 },
+    );
+  });
+});

@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import { forEachShell, until } from '../helpers/engine';
+import { fixture } from '../helpers/fixtures';
+import { isAlive } from '../helpers/processes';
+
+forEachShell('Time', (suite) => {
+  for (const [name, command] of [
+    ['an external command', 'sleep 300'],
+    ['a loop of the shell itself', 'while :; do :; done'],
+    ['a pipeline', 'yes | cat >/dev/null'],
+    ['a command substitution', 'y=$(sleep 300)'],
+    ['a subshell', '(sleep 300)'],
+    ['a function', 'f() { sleep 300; }; f'],
+    ['a command that ignores INT and TERM', fixture('ignores-signals.sh').concat(' >/dev/null')],
+  ] as const) {
+    it(`keeps the shell, its variables and the partial output when ${name} times out`, async () => {
+      const { session } = suite;
+      await session.run('x=kept; mkdir d');
+      const result = await session.run(`x=changed; cd d; echo partial; echo err >&2; ${command}; echo no`, {
+        timeoutMs: 200,
+      });
+      assert.deepEqual([result.outcome, result.stdout, result.stderr], ['timed_out', 'partial\n', 'err\n']);
+      assert.ok(result.durationMs >= 190, `${result.durationMs} ms`);
+      await session.expect('echo "$x"', { stdout: 'changed\n', cwd: `${session.cwd}/d` });
+      assert.deepEqual([session.info().pid, session.info().restarts], [session.created.pid, 0]);
+    });
+  }
+
+  it('kills what timed out', async () => {
+    const { stdout, outcome } = await suite.session.run("sh -c 'echo $$; exec sleep 300'", { timeoutMs: 200 });
+    assert.equal(outcome, 'timed_out');
+    assert.ok(!isAlive(Number(stdout)));
+  });
+
+  it('uses the default of the session, and the time of the call before it', async () => {
+    const session = await suite.opened.session(suite.shell, { defaultTimeoutMs: 150 });
+    assert.equal((await session.run('sleep 300')).outcome, 'timed_out');
+    await session.expect('sleep 0.3', {}, { timeoutMs: 20_000 });
+    const patient = await suite.opened.session(suite.shell, { defaultTimeoutMs: 20_000 });
+    assert.equal((await patient.run('sleep 300', { timeoutMs: 100 })).outcome, 'timed_out');
+  });
+
+  it('does not end a command early for the longest time that can be asked for', async () => {
+    await suite.session.expect('sleep 0.05; echo a', { stdout: 'a\n' }, { timeoutMs: 2 ** 31 - 1 });
+  });
+
+  it('answers either way when a command ends just as its time does, and goes on', async () => {
+    const { session } = suite;
+    await session.run('x=kept');
+    for (let time = 0; time < 30; time++) {
+      const { outcome, stdout } = await session.run('echo a; sleep 0.02', { timeoutMs: 17 + (time % 10) });
+      assert.ok(['exited', 'timed_out'].includes(outcome), outcome);
+      assert.equal(stdout, 'a\n');
+      await session.expect('echo "$x"', { stdout: 'kept\n' });
+    }
+    assert.deepEqual([session.info().pid, session.info().restarts], [session.created.pid, 0]);
+  });
+
+  it('times out a command in the background with its whole tree', async () => {
+    const { session } = suite;
+    const command = await session.start('sleep 300 & echo $!; sleep 300', { background: true, timeoutMs: 200 });
+    const { outcome, stdout } = await command.wait();
+    assert.equal(outcome, 'timed_out');
+    await until('the child is gone', () => !isAlive(Number(stdout)));
+    await session.expect('echo next', { stdout: 'next\n' });
+  });
+
+  it('runs what is queued behind a command that times out', async () => {
+    const { session } = suite;
+    const [first, second] = await Promise.all([
+      session.run('sleep 300', { timeoutMs: 100 }),
+      session.run('echo second'),
+    ]);
+    assert.deepEqual([first.outcome, second.stdout], ['timed_out', 'second\n']);
+  });
+});

@@ -1,0 +1,188 @@
+import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fails, forEachShell } from '../helpers/engine';
+import { fixture } from '../helpers/fixtures';
+
+const portOf = (text: string | undefined) => Number(/port (\d+)/.exec(text ?? '')?.[1]);
+
+forEachShell('Waiting', (suite) => {
+  for (const host of ['127.0.0.1', '::1', '0.0.0.0']) {
+    it(`sees a port open on ${host}`, async () => {
+      const server = await suite.session.start(fixture('listens.js', host), { background: true });
+      await server.wait([{ output: 'port \\d+\n' }]);
+      const answer = await server.wait([{ port: portOf(await server.stdout()) }]);
+      assert.deepEqual([answer.met, answer.state], ['port', 'running']);
+      await server.cancel();
+    });
+  }
+
+  it('waits for a port that opens later', async () => {
+    const { session } = suite;
+    const probe = await session.start(fixture('listens.js', '127.0.0.1'), { background: true });
+    await probe.wait([{ output: 'port \\d+\n' }]);
+    const port = portOf(await probe.stdout());
+    await probe.cancel();
+    const serve = `require('net').createServer().listen(${port}, '127.0.0.1')`;
+    const server = await session.start(`until [ -e go ]; do sleep 0.01; done; '${process.execPath}' -e "${serve}"`, {
+      background: true,
+    });
+    const waiting = server.wait([{ port }]);
+    await writeFile(join(session.cwd, 'go'), '');
+    assert.equal((await waiting).met, 'port');
+    await server.cancel();
+  });
+
+  it('does not see a port that was closed again', async () => {
+    const { session } = suite;
+    const server = await session.start(fixture('listens.js', '127.0.0.1', join(session.cwd, 'stop')), {
+      background: true,
+    });
+    await server.wait([{ output: 'port \\d+\n' }]);
+    await writeFile(join(session.cwd, 'stop'), '');
+    await server.wait([{ output: 'closed' }]);
+    const answer = await server.wait([{ port: portOf(await server.stdout()) }], 300);
+    assert.deepEqual([answer.met, answer.state], ['timeout', 'running']);
+    await server.cancel();
+  });
+
+  it('finds a pattern that arrives in pieces', async () => {
+    const command = await suite.session.start(
+      'printf "server re"; sleep 0.1; printf "ady on"; sleep 0.1; printf " 80\\n"; sleep 300',
+      { background: true },
+    );
+    const answer = await command.wait([{ output: 'server ready on \\d+' }]);
+    assert.deepEqual([answer.met, answer.state], ['output', 'running']);
+    await command.cancel();
+  });
+
+  it('finds a pattern on stderr', async () => {
+    const command = await suite.session.start('echo no; echo ready >&2; sleep 300', { background: true });
+    assert.equal((await command.wait([{ output: 'ready' }])).met, 'output');
+    await command.cancel();
+  });
+
+  it('finds a pattern that was printed before the wait, under much that came later', async () => {
+    const command = await suite.session.start('echo listening; seq 1 300000; echo end; sleep 300', {
+      background: true,
+    });
+    await command.wait([{ output: '^end' }, { output: '\nend' }]);
+    const answer = await command.wait([{ output: 'listening' }], 5000);
+    assert.deepEqual([answer.met, answer.state], ['output', 'running']);
+    await command.cancel();
+  });
+
+  it('finds a pattern with characters beyond ASCII split over chunks', async () => {
+    const command = await suite.session.start("printf '\\342\\202'; sleep 0.1; printf '\\254 ok'; sleep 300", {
+      background: true,
+    });
+    assert.equal((await command.wait([{ output: '€ ok' }])).met, 'output');
+    await command.cancel();
+  });
+
+  for (const condition of [{ output: 'never' }, { port: 1 }, { silenceMs: 60_000 }, { file: '/nonexistent/file' }]) {
+    it(`ends at once when the process dies before ${JSON.stringify(condition)}`, async () => {
+      const command = await suite.session.start('sleep 0.1; exit 3', { background: true });
+      const { met, outcome, exitCode } = await command.wait([condition], 15_000);
+      assert.deepEqual([met, outcome, exitCode], ['exit', 'exited', 3]);
+    });
+  }
+
+  it('answers at once about a command that has finished', async () => {
+    const { commandId } = await suite.session.run('echo a; return 4');
+    const { met, state, exitCode, stdout } = await suite.opened.engine.wait({ commandId });
+    assert.deepEqual([met, state, exitCode, stdout], ['exit', 'finished', 4, 'a\n']);
+  });
+
+  it('waits for silence, however much was printed before', async () => {
+    const command = await suite.session.start('for i in 1 2 3 4 5; do echo $i; sleep 0.05; done; sleep 300', {
+      background: true,
+    });
+    const answer = await command.wait([{ silenceMs: 400 }]);
+    assert.deepEqual([answer.met, await command.stdout()], ['silence_ms', '1\n2\n3\n4\n5\n']);
+    await command.cancel();
+  });
+
+  it('waits for a file', async () => {
+    const { session } = suite;
+    const file = join(session.cwd, 'made');
+    const command = await session.start('sleep 0.1; touch made; sleep 300', { background: true });
+    assert.equal((await command.wait([{ file }])).met, 'file');
+    assert.equal((await command.wait([{ file }])).met, 'file', 'also when it is there already');
+    await command.cancel();
+  });
+
+  it('sees that a command waits for input', async () => {
+    const command = await suite.session.start('sleep 0.1; read -r line; echo "got $line"', { keepStdinOpen: true });
+    assert.equal((await command.wait([{ input: true }])).met, 'input');
+    await command.input('x\n');
+    assert.equal((await command.wait()).stdout, 'got x\n');
+  });
+
+  it('does not take sleep for waiting for input', async () => {
+    const command = await suite.session.start('echo ready; sleep 300', { keepStdinOpen: true });
+    await command.wait([{ output: 'ready' }]);
+    assert.equal((await command.wait([{ input: true }], 400)).met, 'timeout');
+    await command.cancel();
+  });
+
+  it('says which of several conditions was met', async () => {
+    const command = await suite.session.start('echo ready; sleep 300', { background: true });
+    const answer = await command.wait([{ output: 'never' }, { file: '/nonexistent/file' }, { output: 'ready' }]);
+    assert.equal(answer.met, 'output');
+    await command.cancel();
+  });
+
+  it('answers every waiter', async () => {
+    const command = await suite.session.start('sleep 0.1; echo ready; sleep 0.1; echo end', { background: true });
+    const answers = await Promise.all([
+      command.wait([{ output: 'ready' }]),
+      command.wait([{ output: 'ready' }]),
+      command.wait([{ output: 'end' }]),
+      command.wait(),
+    ]);
+    assert.deepEqual(answers.map(({ met }) => met).slice(0, 2), ['output', 'output']);
+    assert.equal(answers[3].stdout, 'ready\nend\n');
+  });
+
+  it('goes on when a waiter goes away', async () => {
+    const { session, opened } = suite;
+    const command = await session.start('until [ -e go ]; do sleep 0.01; done; echo end', { background: true });
+    const gone = new AbortController();
+    const left = opened.engine.wait({ commandId: command.id }, gone.signal).catch(() => undefined);
+    const stays = command.wait();
+    gone.abort();
+    await left;
+    await writeFile(join(session.cwd, 'go'), '');
+    const { met, outcome, stdout } = await stays;
+    assert.deepEqual([met, outcome, stdout], ['exit', 'exited', 'end\n']);
+  });
+
+  it('answers with the state so far when its own time is over, and leaves the command alone', async () => {
+    const command = await suite.session.start('echo begun; sleep 300', { background: true });
+    await command.wait([{ output: 'begun\n' }]);
+    const answer = await command.wait(undefined, 100);
+    assert.deepEqual([answer.met, answer.state, answer.stdoutBytes], ['timeout', 'running', 6]);
+    await command.cancel();
+  });
+
+  it('waits for a command that is still queued', async () => {
+    const { session } = suite;
+    const first = await session.start('until [ -e go ]; do sleep 0.01; done');
+    const second = await session.start('echo second');
+    const waiting = second.wait();
+    await writeFile(join(session.cwd, 'go'), '');
+    assert.equal((await waiting).stdout, 'second\n');
+    await first.wait();
+  });
+
+  it('refuses a pattern that is not a regular expression', async () => {
+    const command = await suite.session.start('sleep 300', { background: true });
+    await fails(() => command.wait([{ output: '(' }]), 'invalid_params');
+    await command.cancel();
+  });
+
+  it('knows no command it never started', async () => {
+    await fails(() => suite.opened.engine.wait({ commandId: `${suite.session.id}:none` }), 'command_not_found');
+  });
+});

@@ -1,0 +1,66 @@
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+
+interface ProcessStatus {
+  pid: number;
+  parent: number;
+  state: string;
+}
+
+/** What the kernel knows about a process; undefined once it is gone. */
+export function statusOf(pid: number): ProcessStatus | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    const [state = '', parent] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return { pid, parent: Number(parent), state };
+  } catch {
+    return undefined;
+  }
+}
+
+/** A process that is only waiting to be collected does not count as living. */
+export const isAlive = (pid: number): boolean => !['Z', 'X', undefined].includes(statusOf(pid)?.state);
+
+export function everyProcess(): ProcessStatus[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((name) => statusOf(Number(name)) ?? []);
+}
+
+export const childrenOf = (pid: number): number[] =>
+  everyProcess()
+    .filter(({ parent }) => parent === pid)
+    .map((child) => child.pid);
+
+/** Dead children of this process that nobody has collected. */
+export const zombies = (): number[] =>
+  everyProcess()
+    .filter(({ parent, state }) => parent === process.pid && state === 'Z')
+    .map(({ pid }) => pid);
+
+/** What this process has open, by what it points to; event-loop internals are left out. */
+export function openDescriptors(): string[] {
+  return readdirSync('/proc/self/fd')
+    .flatMap((fd) => {
+      try {
+        return [readlinkSync(`/proc/self/fd/${fd}`)];
+      } catch {
+        return [];
+      }
+    })
+    .filter((target) => !target.startsWith('anon_inode:'))
+    .sort();
+}
+
+/** Living processes whose environment has a marker in it: finds what left its family by any road. */
+export function processesMarked(marker: string): number[] {
+  return everyProcess()
+    .filter(({ pid, state }) => {
+      if (state === 'Z') return false;
+      try {
+        return readFileSync(`/proc/${pid}/environ`, 'latin1').includes(marker);
+      } catch {
+        return false;
+      }
+    })
+    .map(({ pid }) => pid);
+}
