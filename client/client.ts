@@ -1,1 +1,60 @@
-export {};
+import type { Event, MethodName, Params, Result, StreamedMethodName } from '../protocol/methods';
+import { protocolVersion } from '../protocol/version';
+import { type CallOptions, connectionLost, Endpoint } from './endpoint';
+import { connectOrStart, type StartOptions } from './start';
+
+export { runtimeDirectoryOf, sidecarLogPath, stateDirectoryOf } from './places';
+export { SidecarUnavailable } from './start';
+export type { CallOptions };
+
+export interface ConnectOptions extends StartOptions {
+  /** Becomes the origin of the commands this client runs. */
+  clientName: string;
+}
+
+/** A connection to a sidecar. Failures are LimpetErrors; a lost connection rejects what was in flight. */
+export class SidecarClient {
+  private identity: Result<'system.hello'> | undefined;
+
+  /** Finds a living sidecar through the runtime directory, or starts one, and shakes hands. */
+  static async connect(options: ConnectOptions): Promise<SidecarClient> {
+    const client = new SidecarClient(new Endpoint(await connectOrStart(options)));
+    try {
+      client.identity = await client.request('system.hello', { clientName: options.clientName, protocolVersion });
+      return client;
+    } catch (thrown) {
+      client.dispose();
+      throw thrown;
+    }
+  }
+
+  private constructor(private readonly endpoint: Endpoint) {}
+
+  get sidecar(): { pid: number; version: string; protocolVersion: number } {
+    if (this.identity === undefined) throw connectionLost();
+    return this.identity;
+  }
+
+  request<M extends MethodName>(method: M, params: Params<M>, options: CallOptions = {}): Promise<Result<M>> {
+    return this.endpoint.request(method, params, options) as Promise<Result<M>>;
+  }
+
+  /** As `request`, with every event passed on before the result. */
+  stream<M extends StreamedMethodName>(
+    method: M,
+    params: Params<M>,
+    onEvent: (event: Event<M>) => void,
+    options: CallOptions = {},
+  ): Promise<Result<M>> {
+    const receive = (event: unknown) => onEvent(event as Event<M>);
+    return this.endpoint.request(method, params, options, receive) as Promise<Result<M>>;
+  }
+
+  onClose(listener: () => void): { dispose(): void } {
+    return this.endpoint.onClose(listener);
+  }
+
+  dispose(): void {
+    this.endpoint.close();
+  }
+}

@@ -1,4 +1,8 @@
 import { z } from 'zod';
+import { failure } from './errors';
+
+/** How field names are written: as in TypeScript (vscode-jsonrpc), or in snake_case (lines and HTTP). */
+export type Dialect = 'camel' | 'line';
 
 /**
  * The line dialect: the same messages with their declared field names in snake_case. Renaming follows the schema, never
@@ -9,6 +13,8 @@ export type Direction = 'toLine' | 'fromLine';
 type Rename = (data: unknown) => unknown;
 
 export const toSnake = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+
+export const spell = (name: string, dialect: Dialect) => (dialect === 'line' ? toSnake(name) : name);
 
 const compiled: Record<Direction, WeakMap<z.core.$ZodType, Rename>> = {
   toLine: new WeakMap(),
@@ -43,11 +49,13 @@ function renameFields(schema: z.ZodObject, direction: Direction): Rename {
     const [from, to] = direction === 'toLine' ? [camel, snake] : [snake, camel];
     fields.set(from, { name: to, rename: renamer(field as z.core.$ZodType, direction) });
   }
+  const foreign = (key: string) => direction === 'fromLine' && Object.hasOwn(schema.shape, key);
   return (data) => {
     if (typeof data !== 'object' || data === null || Array.isArray(data)) return data;
     const renamed: Record<string, unknown> = {};
     for (const [key, inner] of Object.entries(data)) {
       const field = fields.get(key);
+      if (field === undefined && foreign(key)) throw otherDialect(key);
       // defineProperty, because assigning to a key called __proto__ would not create it.
       const [name, content] = field === undefined ? [key, inner] : [field.name, field.rename(inner)];
       Object.defineProperty(renamed, name, { value: content, enumerable: true, writable: true, configurable: true });
@@ -55,6 +63,9 @@ function renameFields(schema: z.ZodObject, direction: Direction): Rename {
     return renamed;
   };
 }
+
+const otherDialect = (key: string) =>
+  failure.invalidParams(`There is no field "${key}" here: write it as "${toSnake(key)}".`, { field: key });
 
 function renameItems(rename: Rename): Rename {
   return (data) => (Array.isArray(data) ? data.map(rename) : data);

@@ -53,6 +53,14 @@ const quote = (value: string) => JSON.stringify(value.length > 200 ? `${value.sl
 export const failure = {
   parseError: (detail: string) => new LimpetError('parse_error', `The message is not valid JSON: ${detail}`),
   invalidRequest: (detail: string) => new LimpetError('invalid_request', detail),
+  idInUse: () =>
+    new LimpetError('invalid_request', 'A request with this "id" is still running. Give each request its own.'),
+  tooManyRequests: (limit: number) =>
+    new LimpetError(
+      'overloaded',
+      `This connection already has ${limit} requests running. Wait for some of them to be answered.`,
+      { limit },
+    ),
   unknownMethod: (method: string) =>
     new LimpetError(
       'unknown_method',
@@ -103,6 +111,12 @@ export const failure = {
     ),
   shellStartFailed: (detail: string) => new LimpetError('shell_start_failed', detail),
   notSupported: (detail: string) => new LimpetError('not_supported', detail),
+  protocolMismatch: (version: string, ours: number, theirs: number) =>
+    new LimpetError(
+      'not_supported',
+      `The running sidecar (version ${version}) speaks protocol ${ours}, this client speaks ${theirs}. Restart the sidecar, or update the older of the two.`,
+      { version, protocolVersion: ours },
+    ),
   overloaded: (detail: string) => new LimpetError('overloaded', detail),
   shuttingDown: () => new LimpetError('shutting_down', 'The sidecar is shutting down and takes no more requests.'),
   internal: () => new LimpetError('internal', 'Something went wrong inside the sidecar. Its log has the details.'),
