@@ -21,7 +21,10 @@ const foldersOf = (playground) => [
 
 export async function runInDesktop(executable, playground, { vsix, host, env }) {
   const [cli, ...args] = resolveCliArgsFromVSCodeExecutablePath(executable, { reuseMachineInstall: true });
-  await run(cli, [...args, ...foldersOf(playground), '--install-extension', vsix], { quiet: true, env: playground.env });
+  await run(cli, [...args, ...foldersOf(playground), '--install-extension', vsix], {
+    quiet: true,
+    env: playground.env,
+  });
   await runTests({
     vscodeExecutablePath: executable,
     extensionDevelopmentPath: host,

@@ -1,15 +1,15 @@
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { openBrowser } from './browser.mjs';
 import { ensureCodeServer } from './code-server.mjs';
 import { findDesktop, runInDesktop } from './desktop.mjs';
 import { mocha } from './mocha.mjs';
 import { vsixPath } from './package.mjs';
-import { createPlayground, processesOf } from './playground.mjs';
+import { createPlayground } from './playground.mjs';
 import { root, until } from './run.mjs';
 import { onPath } from './system-packages.mjs';
 import { buildTestHost, packageTestHost } from './test-host.mjs';
-import { openBrowser } from './browser.mjs';
 import { startWorkbench } from './workbench.mjs';
 
 const results = join(root, 'test-results');
@@ -19,7 +19,8 @@ export async function editorTests() {
   if (!existsSync(vsixPath)) throw new Error('There is no dist/limpet.vsix to test. Run: npm run package');
   await rm(results, { recursive: true, force: true });
   await mkdir(results, { recursive: true });
-  const desktop = process.env.LIMPET_EDITOR === 'desktop' || (process.env.LIMPET_EDITOR === undefined && onPath('code'));
+  const desktop =
+    process.env.LIMPET_EDITOR === 'desktop' || (process.env.LIMPET_EDITOR === undefined && onPath('code'));
   return sum(desktop ? await inDesktop() : await inCodeServer());
 }
 
@@ -62,18 +63,26 @@ function insideTheEditor(codeServer) {
   });
 }
 
-/** Four windows, each with a sidecar and a profile of its own, because what is done to one must not show in another. */
+/** Several windows, each with a sidecar and a profile of its own, because what is done to one must not show in another. */
 function throughTheWindow(codeServer) {
   const windows = {};
   const open = (names) =>
     withPlayground(async (playground) => {
       const [name, ...others] = names;
       if (name === undefined) {
-        return [await mocha(windowTestArguments, { LIMPET_TEST_WINDOWS: JSON.stringify(windows), LIMPET_TEST_RESULTS: results })];
+        return [
+          await mocha(windowTestArguments, {
+            LIMPET_TEST_WINDOWS: JSON.stringify(windows),
+            LIMPET_TEST_RESULTS: results,
+          }),
+        ];
       }
       // A sidecar that cannot start: its runtime directory would have to be made inside a file.
       if (name === 'broken') playground.env.LIMPET_RUNTIME_DIR = join(playground.workspace, 'README.md', 'run');
-      const workbench = await startWorkbench(codeServer, playground, { vsixs: [vsixPath], trustAll: name !== 'untrusted' });
+      const workbench = await startWorkbench(codeServer, playground, {
+        vsixs: [vsixPath],
+        trustAll: name !== 'untrusted',
+      });
       windows[name] = { url: workbench.url, runtimeDir: playground.runtimeDir, stateDir: playground.stateDir };
       try {
         return await open(others);
@@ -92,15 +101,12 @@ const windowTestArguments = [
   'test/editor/window/*.test.ts',
 ];
 
-/** Runs the work in a playground; whatever it leaves running besides the sidecar is a failure of its own. */
 async function withPlayground(work) {
   const playground = await createPlayground();
   try {
     return await work(playground);
   } finally {
     await playground.dispose();
-    const left = await processesOf(playground.folder);
-    if (left.length > 0) console.error(`processes left behind: ${left.join(', ')}`);
   }
 }
 

@@ -1,4 +1,4 @@
-import { cp, mkdir, mkdtemp, readdir, readFile, readlink, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { root, until } from './run.mjs';
@@ -13,6 +13,7 @@ const settings = {
   'workbench.startupEditor': 'none',
   'workbench.welcomePage.walkthroughs.openOnInstall': false,
   'chat.disableAIFeatures': true,
+  'workbench.secondarySideBar.defaultVisibility': 'hidden',
   'window.restoreWindows': 'none',
 };
 
@@ -28,7 +29,14 @@ export async function createPlayground() {
     workspace: at('sample'),
     runtimeDir: at('run'),
     stateDir: at('state'),
-    env: { ...editorEnvironment(), LIMPET_RUNTIME_DIR: at('run'), LIMPET_STATE_DIR: at('state') },
+    env: {
+      ...editorEnvironment(),
+      LIMPET_RUNTIME_DIR: at('run'),
+      LIMPET_STATE_DIR: at('state'),
+      // VS Code leaves sockets where these point to.
+      TMPDIR: at('tmp'),
+      XDG_RUNTIME_DIR: at('tmp'),
+    },
     /** Ends what the editor left running (the sidecar outlives it on purpose) and removes everything. */
     async dispose() {
       await endAll(folder);
@@ -36,6 +44,7 @@ export async function createPlayground() {
     },
   };
   await cp(join(root, 'sample'), playground.workspace, { recursive: true });
+  await mkdir(at('tmp'), { mode: 0o700 });
   await mkdir(join(playground.userData, 'User'), { recursive: true });
   await writeFile(join(playground.userData, 'User', 'settings.json'), JSON.stringify(settings, null, 2));
   return playground;
@@ -56,24 +65,37 @@ async function endAll(folder) {
         // It has ended in the meantime.
       }
     }
-    const gone = await until('the end of all processes', async () => (await processesOf(folder)).length === 0, {
-      timeoutMs: 5000,
-    }).catch(() => false);
-    if (gone) return;
+    const nothingLeft = async () => (await processesOf(folder)).length === 0;
+    if (await until('the end of all processes', nothingLeft, { timeoutMs: 5000 }).catch(() => false)) return;
   }
+  throw new Error(`These processes cannot be ended: ${(await processesOf(folder)).join(', ')}`);
 }
 
-/** The processes that were started for a playground: its path is in their environment. */
-export async function processesOf(folder) {
-  const pids = (await readdir('/proc').catch(() => [])).filter((name) => /^\d+$/.test(name)).map(Number);
+/** What was started for a playground, however it was detached. */
+async function processesOf(folder) {
+  return process.platform === 'linux' ? processesWithEnvironment(folder) : describedSidecars(folder);
+}
+
+async function processesWithEnvironment(folder) {
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
   const found = await Promise.all(
     pids.map(async (pid) => {
-      if (pid === process.pid) return undefined;
-      const environment = await readFile(`/proc/${pid}/environ`, 'utf8').catch(() => '');
-      if (!environment.includes(`LIMPET_RUNTIME_DIR=${folder}/`)) return undefined;
-      // A process that ended and waits to be reaped has no program any more.
-      return (await readlink(`/proc/${pid}/exe`).catch(() => undefined)) && pid;
+      const environment = await readFile(`/proc/${pid}/environ`, 'latin1').catch(() => '');
+      return pid !== process.pid && environment.includes(`TMPDIR=${folder}/`) ? pid : undefined;
     }),
   );
   return found.filter((pid) => pid !== undefined);
+}
+
+/** Elsewhere only the sidecar survives its editor, and it leaves a file with its process id. */
+async function describedSidecars(folder) {
+  const names = await readdir(join(folder, 'run')).catch(() => []);
+  const pids = names.map((name) => Number(/^sidecar-(\d+)\.json$/.exec(name)?.[1])).filter((pid) => pid > 1);
+  return pids.filter((pid) => {
+    try {
+      return process.kill(pid, 0);
+    } catch {
+      return false;
+    }
+  });
 }

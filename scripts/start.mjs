@@ -20,7 +20,9 @@ try {
     console.log('\nVS Code is open with Limpet on a copy of the sample workspace. Close it or press Ctrl-C to end.');
   } else {
     editor = await startWorkbench(codeServer, playground, { vsixs: [vsix] });
-    console.log(`\nVS Code with Limpet is ready; open\n\n  ${editor.url}\n\nPress Ctrl-C to end it and everything it started.`);
+    console.log(
+      `\nVS Code with Limpet is ready; open\n\n  ${editor.url}\n\nPress Ctrl-C to end it and everything it started.`,
+    );
   }
   await Promise.race([interrupted, editor.ended]);
 } finally {
