@@ -77,6 +77,10 @@ export const failure = {
     ),
   unauthorized: () =>
     new LimpetError('unauthorized', 'A valid token is needed: send it as "Authorization: Bearer TOKEN".'),
+  foreignHost: (address: string) =>
+    new LimpetError('unauthorized', `The Host header does not name this sidecar. Address it as ${address}.`),
+  webPage: () =>
+    new LimpetError('unauthorized', 'Requests from web pages are refused: send none with an Origin header.'),
   sessionNotFound: (id: string) =>
     new LimpetError('session_not_found', `There is no session ${quote(id)}. session.list shows the ones there are.`),
   sessionBusy: (id: string, runningCommandId: string | undefined) =>

@@ -180,6 +180,7 @@ export const methods = {
     params: none,
     result: nothing,
     event: value.changeEvent,
+    endless: true,
     about: 'Streams every change of a session or command until the client ends the request.',
   },
 } as const satisfies Record<string, MethodDefinition>;
@@ -188,6 +189,8 @@ interface MethodDefinition {
   params: z.ZodType;
   result: z.ZodType;
   event?: z.ZodType;
+  /** It has no end of its own, so nobody waits for one. */
+  endless?: true;
   about: string;
 }
 

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { defaultLimits, type Limits } from '../../protocol/limits';
 import { runtimeDirectory, stateDirectory } from '../../protocol/places';
+import { isLoopback } from '../transports/http-address';
 import { parseEnvFile } from './env-file';
 import { type LogLevel, logLevels } from './log';
 import { Refusal } from './refusal';
@@ -141,8 +142,7 @@ function readAddress(text: string, allowRemote: boolean): HttpAddress {
   if (host === undefined || Number(port) > 65_535) {
     throw Refusal.usage(`--http takes HOST:PORT, for example 127.0.0.1:7420, not ${JSON.stringify(text)}.`);
   }
-  const loopback = host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host);
-  if (!loopback && !allowRemote) {
+  if (!isLoopback(host) && !allowRemote) {
     throw Refusal.usage(`${host} can be reached from other machines. Use 127.0.0.1, or add --http-allow-remote.`);
   }
   return { host, port: Number(port) };

@@ -24,35 +24,47 @@ export interface Connection {
 
 /** The calls of one connection that can be told to stop; most calls never need a signal, so it is made on demand. */
 export class Calls {
-  private readonly stoppable = new Set<AbortController>();
+  private readonly stoppable = new Set<OpenCall>();
   private gone = false;
 
-  begin(caller: Caller, emit: Call['emit'], onStop?: (stop: () => void) => void): Call & { end(): void } {
-    let controller: AbortController | undefined;
-    const make = () => {
-      const made = new AbortController();
-      controller = made;
-      if (this.gone) made.abort();
-      else this.stoppable.add(made);
-      onStop?.(() => made.abort());
-      return made;
-    };
-    return {
-      caller,
-      emit,
-      get signal() {
-        return (controller ?? make()).signal;
-      },
-      end: () => {
-        if (controller !== undefined) this.stoppable.delete(controller);
-      },
-    };
+  begin(caller: Caller, emit: Call['emit'], endless = false): OpenCall {
+    const call = new OpenCall(caller, emit, endless, () => this.stoppable.delete(call));
+    this.stoppable.add(call);
+    if (this.gone) call.stop();
+    return call;
+  }
+
+  /** The client will ask no more, but still listens: only what has no end of its own is stopped. */
+  stopEndless(): void {
+    for (const call of this.stoppable) if (call.endless) call.stop();
   }
 
   /** The client is gone: nobody waits for these any more. */
   stopAll(): void {
     this.gone = true;
-    for (const controller of this.stoppable) controller.abort();
-    this.stoppable.clear();
+    for (const call of this.stoppable) call.stop();
+  }
+}
+
+export class OpenCall implements Call {
+  private controller: AbortController | undefined;
+  private stopped = false;
+
+  constructor(
+    readonly caller: Caller,
+    readonly emit: Call['emit'],
+    readonly endless: boolean,
+    readonly end: () => void,
+  ) {}
+
+  get signal(): AbortSignal {
+    this.controller ??= new AbortController();
+    if (this.stopped) this.controller.abort();
+    return this.controller.signal;
+  }
+
+  stop(): void {
+    this.stopped = true;
+    this.controller?.abort();
   }
 }

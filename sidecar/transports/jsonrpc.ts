@@ -66,10 +66,8 @@ export function serveJsonRpc(
       rpc.sendProgress(progress, streamToken, event).catch(() => undefined);
       return outlet.ready();
     };
-    const call = calls.begin(caller, emit, (stop) => {
-      if (token.isCancellationRequested) stop();
-      else token.onCancellationRequested(stop);
-    });
+    const call = calls.begin(caller, emit);
+    token.onCancellationRequested(() => call.stop());
     try {
       return await server.handle(method, params, call);
     } catch (thrown) {
@@ -82,6 +80,7 @@ export function serveJsonRpc(
   const handshake = setTimeout(() => giveUp('it said nothing'), context.handshakeMs);
   handshake.unref();
   input.on('end', () => {
+    calls.stopAll();
     inFlight
       .none()
       .then(() => ending(output))

@@ -2,7 +2,7 @@ import { translate } from '../../protocol/dialect';
 import { type Envelope, refusal, success } from '../../protocol/envelope';
 import { isMethodName, methods } from '../../protocol/methods';
 import type { Emit } from '../engine/engine';
-import type { Call, Caller, Server } from '../server';
+import type { Caller, Server } from '../server';
 import type { Calls } from './connection';
 
 export type Answer = ReturnType<typeof success> | ReturnType<typeof refusal>;
@@ -17,10 +17,11 @@ export async function answerLine(
 ): Promise<Answer> {
   const { id, method } = request;
   const definition = isMethodName(method) ? methods[method] : undefined;
-  const call = calls.begin(caller, definition === undefined ? () => undefined : emitter(request, definition, send));
+  const emit = definition === undefined ? () => undefined : emitter(request, definition, send);
+  const call = calls.begin(caller, emit, definition !== undefined && 'endless' in definition);
   try {
     const params = definition === undefined ? request.params : translate(definition.params, request.params, 'fromLine');
-    const data = await server.handle(method, params, call as Call);
+    const data = await server.handle(method, params, call);
     return success(id, definition === undefined ? data : translate(definition.result, data, 'toLine'));
   } catch (thrown) {
     return refusal(id, thrown);

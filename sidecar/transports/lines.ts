@@ -75,6 +75,7 @@ export function serveLines(
   input.on('data', (chunk: Buffer) => splitter.push(chunk));
   input.on('end', () => {
     splitter.end();
+    calls.stopEndless();
     inFlight
       .none()
       .then(() => ending(output))
