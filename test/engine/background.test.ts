@@ -11,7 +11,7 @@ forEachShell('Background commands', (suite) => {
   it('inherit the state of the session', async () => {
     const { session } = suite;
     await session.run("x=mine; export e=shared; list=(a 'b c'); f() { echo \"f $x\"; }; cd /; alias hi='echo hi'");
-    const command = await session.start('f; hi; echo $e; printf "[%s]" "${list[@]}"; pwd', { background });
+    const command = await session.start(`f; hi; echo $e; printf "[%s]" "\${list[@]}"; pwd`, { background });
     const { outcome, exitCode, stdout, stderr } = await command.wait();
     assert.deepEqual([outcome, exitCode, stdout, stderr], ['exited', 0, 'f mine\nhi\nshared\n[a][b c]/\n', '']);
   });

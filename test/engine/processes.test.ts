@@ -284,7 +284,7 @@ forEachShell('Processes', (suite) => {
     const { stdout } = await inner.run(show, extras);
     assert.equal(stdout, `command session command\ncommand session command\n${elsewhere}\n`);
     await inner.expect(show, { stdout: `session session\nsession session \n${inner.cwd}\n` });
-    await session.expect('echo "${LAYER-unset}"', { stdout: 'unset\n' });
+    await session.expect(`echo "\${LAYER-unset}"`, { stdout: 'unset\n' });
   });
 
   it('leaves directory and environment alone also when the command is cancelled, fails or ends the shell', async () => {

@@ -101,7 +101,7 @@ forEachShell('Shell life', (suite) => {
   it('ends the command and not the shell at an unset variable', async () => {
     const { session } = suite;
     await session.run('x=kept; set -u');
-    for (const command of ['echo "$nope"; echo no', 'echo "${nope:?is missing}"; echo no']) {
+    for (const command of ['echo "$nope"; echo no', `echo "\${nope:?is missing}"; echo no`]) {
       const { outcome, exitCode, stdout, stderr } = await session.run(command);
       assert.equal(stdout, '');
       assert.match(stderr, /nope/);
@@ -316,7 +316,7 @@ forEachShell('Shell life', (suite) => {
   it('keeps arrays and associative arrays', async () => {
     const { session } = suite;
     await session.run('list=(one "two words" $\'three\\nlines\'); declare -A map; map[key]=value; map[k2]="a b"');
-    const show = 'printf "[%s]" "${list[@]}" "${#list[@]}" "${map[key]}" "${map[k2]}"';
+    const show = `printf "[%s]" "\${list[@]}" "\${#list[@]}" "\${map[key]}" "\${map[k2]}"`;
     const expected = '[one][two words][three\nlines][3][value][a b]';
     await session.expect(show, { stdout: expected });
     await session.run('exit 0');
@@ -326,7 +326,7 @@ forEachShell('Shell life', (suite) => {
   for (const [name, value] of [
     ['newlines', 'a\nb\n\n'],
     ['quotes', `it's "quoted" \`so\``],
-    ['substitutions', '$(touch hacked) ${x} $HOME \\n !!'],
+    ['substitutions', `$(touch hacked) \${x} $HOME \\n !!`],
     ['control characters', '\x01\x02\x1b[0m\x7f\t'],
     ['100 KB', 'x'.repeat(100 * 1024)],
     ['nothing', ''],

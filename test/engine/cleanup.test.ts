@@ -1,0 +1,270 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, lstatSync, readdirSync, readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Engine } from '../../sidecar/engine/engine';
+import { forEachShell, OpenedEngine, shells, until } from '../helpers/engine';
+import { fixture } from '../helpers/fixtures';
+import { isAlive, openDescriptors, processesMarked, zombies } from '../helpers/processes';
+
+const long = process.env.LIMPET_LONG === '1';
+
+const everythingIn = (directory: string): string[] =>
+  existsSync(directory) ? readdirSync(directory, { recursive: true, encoding: 'utf8' }).toSorted() : [];
+
+/** Ways out of a session's family; each leaves a process behind. */
+const escapes: Array<[string, string]> = [
+  ['a job', 'sleep 300 &'],
+  ['a job that holds nothing', 'sleep 300 >/dev/null 2>&1 &'],
+  ['nohup', 'nohup sleep 300 >/dev/null 2>&1 &'],
+  ['disown', 'sleep 300 >/dev/null 2>&1 & disown'],
+  ['setsid', 'setsid sleep 300 >/dev/null 2>&1 &'],
+  ['setsid that forks', 'setsid -f sleep 300 >/dev/null 2>&1'],
+  ['a double fork', '( ( sleep 300 >/dev/null 2>&1 & ) & )'],
+  ['a daemon', `${fixture('double-fork.js', 'pid')}; until [ -s pid ]; do sleep 0.01; done`],
+  ['a process that ignores signals', `${fixture('ignores-signals.sh')} >/dev/null 2>&1 &`],
+  ['a stopped process', 'sleep 300 >/dev/null 2>&1 & kill -STOP $!'],
+  ['a process that starts others all the time', "sh -c 'while :; do sleep 0.01; done' >/dev/null 2>&1 &"],
+  ['a coprocess of pipes', 'yes | cat | cat >/dev/null 2>&1 &'],
+];
+
+let marks = 0;
+const newMark = () => `LIMPET_TEST_MARK=${process.pid}-${++marks}.`;
+
+forEachShell('Clean-up', (suite) => {
+  for (const [name, command] of escapes) {
+    it(`leaves nothing of ${name} after destroy`, async () => {
+      const mark = newMark();
+      const session = await suite.opened.session(suite.shell, { env: { LIMPET_TEST_MARK: mark.split('=')[1] ?? '' } });
+      await session.run(command, { timeoutMs: 10_000 });
+      assert.ok(processesMarked(mark).length >= 2, 'the shell and what it left run');
+      await session.destroy();
+      assert.deepEqual(processesMarked(mark), []);
+      assert.deepEqual(zombies(), []);
+    });
+  }
+
+  it('finds a process without its environment by the output it holds', async () => {
+    const session = await suite.opened.session(suite.shell);
+    await session.run("env -i setsid sh -c 'echo $$ > pid; exec sleep 300' & until [ -s pid ]; do sleep 0.01; done");
+    const pid = Number(readFileSync(join(session.cwd, 'pid'), 'utf8'));
+    assert.ok(isAlive(pid));
+    await session.destroy();
+    assert.ok(!isAlive(pid));
+  });
+
+  it('kills what runs, in the foreground and in the background, when a session is destroyed', async () => {
+    const mark = newMark();
+    const session = await suite.opened.session(suite.shell, { env: { LIMPET_TEST_MARK: mark.split('=')[1] ?? '' } });
+    const behind = await session.start(fixture('ignores-signals.sh'), { background: true });
+    await behind.wait([{ output: 'ready' }]);
+    const front = await session.start(`echo ready; yes | cat | tail`);
+    await front.wait([{ output: 'ready' }], 200);
+    await session.destroy();
+    assert.deepEqual(processesMarked(mark), []);
+  });
+
+  it('leaves other sessions and their jobs alone', async () => {
+    const { session, opened, shell } = suite;
+    const pid = Number(await session.text('sleep 300 >/dev/null 2>&1 & echo $!'));
+    const other = await opened.session(shell);
+    await other.run('sleep 300 &');
+    await other.destroy();
+    assert.ok(isAlive(pid));
+    await session.expect('echo still here', { stdout: 'still here\n' });
+  });
+
+  it('leaves no file of a destroyed session in the runtime directory', async () => {
+    const { opened, shell } = suite;
+    const before = everythingIn(opened.runtimeDir);
+    const session = await opened.session(shell);
+    await session.run('echo a', { stdin: 'text' });
+    await session.start('sleep 300', { background: true, keepStdinOpen: true });
+    await session.start('sleep 300');
+    assert.notDeepEqual(everythingIn(opened.runtimeDir), before);
+    await session.destroy();
+    assert.deepEqual(everythingIn(opened.runtimeDir), before);
+  });
+
+  it('leaves no file, descriptor or zombie behind a command, however it ended', async () => {
+    const { session, opened } = suite;
+    const rounds = long ? 200 : 4;
+    const everyEnding = async () => {
+      await session.run('echo a; echo b >&2');
+      await session.run('cat', { stdin: 'text' });
+      await session.run('echo "');
+      await session.run('exit 3');
+      await session.run('sleep 300', { timeoutMs: 30 });
+      await session.run('kill -9 $$');
+      await session.run('exec true');
+      const cancelled = await session.start('sleep 300', { keepStdinOpen: true });
+      await cancelled.cancel();
+      const behind = await session.start('echo a', { background: true, keepStdinOpen: true });
+      await behind.wait();
+      await session.run('sleep 0.01 & true');
+      await session.run('true', { env: { A: 'b' }, cwd: '/' });
+      await Promise.all(Array.from({ length: 5 }, () => session.run('true')));
+    };
+    const settle = async () => {
+      await session.run('true');
+      await until('slots are back', () => zombies().length === 0);
+      return { descriptors: openDescriptors().length, files: everythingIn(opened.runtimeDir).length };
+    };
+    for (let round = 0; round < 2; round++) await everyEnding();
+    const early = await settle();
+    for (let round = 0; round < rounds; round++) await everyEnding();
+    await until('it is as before', async () => {
+      const late = await settle();
+      return late.descriptors <= early.descriptors && late.files <= early.files;
+    });
+  });
+
+  it('runs many commands without a descriptor, zombie or file more', async () => {
+    const { session, opened } = suite;
+    const count = long ? 10_000 : 600;
+    for (let n = 0; n < 100; n++) await session.run('echo a');
+    const early = { descriptors: openDescriptors(), files: everythingIn(opened.runtimeDir).length };
+    for (let n = 0; n < count; n++) await session.run(n % 10 === 0 ? 'ls /' : 'echo a');
+    assert.deepEqual({ descriptors: openDescriptors(), files: everythingIn(opened.runtimeDir).length }, early);
+    assert.deepEqual(zombies(), []);
+  });
+
+  it('gives back every descriptor and child when it closes, also with busy sessions', async () => {
+    const { shell } = suite;
+    const descriptors = openDescriptors();
+    const mark = newMark();
+    const env = { ...process.env, LIMPET_TEST_MARK: mark.split('=')[1] };
+    const engine = await OpenedEngine.open({ env });
+    const sessions = await Promise.all([1, 2, 3, 4].map(() => engine.session(shell)));
+    for (const session of sessions) {
+      await session.run('setsid sleep 300 >/dev/null 2>&1 &');
+      await session.start('sleep 300', { background: true });
+      await session.start('yes');
+    }
+    assert.ok(processesMarked(mark).length >= 12);
+    await engine.engine.close();
+    assert.deepEqual(processesMarked(mark), []);
+    assert.deepEqual(zombies(), []);
+    const fifos = everythingIn(engine.root).filter((name) => lstatSync(join(engine.root, name)).isFIFO());
+    assert.deepEqual(fifos, []);
+    await engine.dispose();
+    await until('every descriptor is back', () => openDescriptors().length <= descriptors.length);
+  });
+
+  it('leaves nothing when a session can not be created', async () => {
+    const { opened } = suite;
+    const before = everythingIn(opened.runtimeDir);
+    const descriptors = openDescriptors();
+    for (const shell of ['no-such-shell', '/bin/true', '/bin/cat', '/etc/passwd', '/']) {
+      await assert.rejects(
+        () => opened.engine.createSession({ shell }),
+        ({ code }) => ['shell_not_found', 'shell_start_failed', 'not_supported'].includes(code),
+      );
+    }
+    assert.deepEqual(everythingIn(opened.runtimeDir), before);
+    assert.deepEqual(zombies(), []);
+    await until('every descriptor is back', () => openDescriptors().length <= descriptors.length);
+  });
+
+  it('keeps what it writes from other users', async () => {
+    const { opened, session } = suite;
+    await session.run('umask 000; echo a', { stdin: 'text' });
+    await session.run('echo b');
+    for (const directory of [opened.runtimeDir, opened.stateDir]) {
+      for (const name of ['.', ...everythingIn(directory)]) {
+        const status = lstatSync(join(directory, name));
+        if (status.isSymbolicLink()) continue;
+        assert.equal((status.mode & 0o077).toString(8), '0', `${name} belongs to its owner alone`);
+      }
+    }
+  });
+});
+
+describe('An engine beside others', () => {
+  let root = '';
+  const children: ChildProcess[] = [];
+  const engines: Engine[] = [];
+  const directories = () => ({ runtimeDir: join(root, 'run'), stateDir: join(root, 'state') });
+  const startOther = async (shell: string) => {
+    const { runtimeDir, stateDir } = directories();
+    const child = fork(join(__dirname, '..', 'fixtures', 'engine-process.ts'), [runtimeDir, stateDir, shell], {
+      execArgv: ['--import', 'tsx'],
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    });
+    children.push(child);
+    const [info] = (await once(child, 'message')) as [{ sessionId: string; pid: number }];
+    const ask = async (command: string) => {
+      child.send(command);
+      return ((await once(child, 'message')) as [string])[0];
+    };
+    return { child, ask, ...info };
+  };
+  const open = async () => {
+    const engine = await Engine.open(directories());
+    engines.push(engine);
+    return engine;
+  };
+
+  beforeEach(async () => {
+    root = await mkdtemp(join(tmpdir(), 'limpet-test-'));
+  });
+  afterEach(async () => {
+    await Promise.all(engines.splice(0).map((engine) => engine.close()));
+    for (const child of children.splice(0)) {
+      if (child.exitCode !== null || child.signalCode !== null) continue;
+      child.kill('SIGKILL');
+      await once(child, 'exit');
+    }
+    // A last engine takes care of what killed ones left.
+    await (await Engine.open(directories())).close();
+    await rm(root, { recursive: true, force: true });
+  });
+
+  for (const shell of shells) {
+    it(`sweeps what a dead one left when its ${shell} is dead too`, async () => {
+      const other = await startOther(shell);
+      await other.ask('x=1');
+      other.child.kill('SIGKILL');
+      await once(other.child, 'exit');
+      process.kill(other.pid, 'SIGKILL');
+      await until('the shell is gone', () => !isAlive(other.pid));
+      await open();
+      await until('its files are gone', () =>
+        everythingIn(join(root, 'run')).every((name) => !name.includes(other.sessionId)),
+      );
+    });
+
+    it(`adopts or sweeps the living ${shell} of a dead one, and loses track of nothing`, async () => {
+      const other = await startOther(shell);
+      const job = Number(await other.ask('x=kept; sleep 300 >/dev/null 2>&1 & echo $!'));
+      other.child.kill('SIGKILL');
+      await once(other.child, 'exit');
+      const engine = await open();
+      const adopted = engine.listSessions().find(({ sessionId }) => sessionId === other.sessionId);
+      if (adopted) {
+        const { stdout } = await engine.run({ sessionId: other.sessionId, command: 'echo "$x"' });
+        assert.equal(stdout, 'kept\n');
+        await engine.destroySession(other.sessionId);
+      }
+      await until('shell and job are gone', () => !isAlive(other.pid) && !isAlive(job));
+      assert.ok(everythingIn(join(root, 'run')).every((name) => !name.includes(other.sessionId)));
+    });
+
+    it(`leaves a living one with its ${shell} alone`, async () => {
+      const other = await startOther(shell);
+      await other.ask('x=kept');
+      const engine = await open();
+      assert.ok(engine.listSessions().every(({ sessionId }) => sessionId !== other.sessionId));
+      assert.equal(await other.ask('echo "$x"'), 'kept\n');
+      await engine.close();
+      assert.equal(await other.ask('echo "$x"'), 'kept\n');
+      assert.ok(isAlive(other.pid));
+      other.child.disconnect();
+      await once(other.child, 'exit');
+      assert.ok(!isAlive(other.pid));
+    });
+  }
+});

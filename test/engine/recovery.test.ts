@@ -1,0 +1,217 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { ChangeEvent } from '../../protocol/values';
+import { forEachShell, until } from '../helpers/engine';
+import { isAlive } from '../helpers/processes';
+
+/** Sets one of everything a session holds. */
+const furnish = [
+  'plain=1',
+  "nasty=$'a\\nb \\'c\\' \"d\" $(touch hacked)'",
+  'export exported=2',
+  "list=(one 'two words')",
+  'declare -A map; map[key]=value',
+  'declare -i number=7',
+  'f() { echo "f $1 $plain"; }',
+  'f_nested() { inner() { cat <<END\nheredoc $1\nEND\n}; inner "$@"; }',
+  "alias hi='echo hi there'",
+  'set -o noglob',
+  'umask 027',
+  "set -- a 'b c'",
+  'mkdir -p sub; cd sub',
+  'readonly fixed=3',
+].join('\n');
+
+const show = [
+  'printf "[%s]" "$plain" "$nasty" "$fixed" "$number"',
+  'sh -c \'printf "[%s]" "$exported" "$plain"\'',
+  `printf "[%s]" "\${list[@]}" "\${map[key]}" "$2" "$(umask)"`,
+  '[[ -o noglob ]] && echo noglob',
+  'f x; f_nested y; hi; pwd',
+].join('\n');
+
+forEachShell('Recovery', (suite) => {
+  const shown = () => {
+    const mask = suite.shell === 'bash' ? '0027' : '027';
+    return [
+      `[1][a\nb 'c' "d" $(touch hacked)][3][7][2][][one][two words][value][b c][${mask}]noglob\n`,
+      `f x 1\nheredoc y\nhi there\n${suite.session.cwd}/sub\n`,
+    ].join('');
+  };
+
+  for (const [name, command, exitCode] of [
+    ['exit', 'exit 3', 3],
+    ['exit without a code', "sh -c 'exit 4'; exit", 4],
+    ['exit in a function', 'g() { exit 5; }; g', 5],
+    ['set -e', "set -e; sh -c 'exit 6'; set +e", 6],
+  ] as const) {
+    it(`restores everything after ${name}`, async () => {
+      const { session } = suite;
+      const cwd = `${session.cwd}/sub`;
+      await session.expect(furnish, { cwd });
+      await session.expect(show, { stdout: shown(), cwd });
+      await session.expect(command, { outcome: 'shell_exited', exitCode, cwd, notes: 'some' });
+      const { stdout, stderr } = await session.run(show);
+      assert.deepEqual([stdout, stderr], [shown(), '']);
+      await session.expect('f z', { stdout: 'f z 1\n', cwd });
+    });
+  }
+
+  // Nothing of the shell can run any more in these; the snapshot taken while the session was idle serves.
+  for (const [name, command] of [
+    ['kill -9', 'kill -9 $$'],
+    ['exec', 'exec true'],
+  ] as const) {
+    it(`restores everything after ${name} once the session has been idle for a moment`, async () => {
+      const { session } = suite;
+      const cwd = `${session.cwd}/sub`;
+      let patience = 50;
+      await until('the state survives', async () => {
+        // A session that has lost its state begins anew; readonly variables can not be set again in one that has not.
+        await session.run(furnish.replace('mkdir -p sub; cd sub', `mkdir -p ${cwd}; cd ${cwd}`));
+        patience *= 2;
+        await new Promise((resolve) => setTimeout(resolve, patience));
+        assert.equal((await session.run(command)).outcome, 'shell_exited');
+        return (await session.run(show)).stdout === shown();
+      });
+    });
+  }
+
+  it('tells of the restart in the result, the session and the events', async () => {
+    const { session, opened } = suite;
+    const events: ChangeEvent[] = [];
+    const listening = opened.engine.onChange((event) => events.push(event));
+    const { notes } = await session.run('x=1; exit 3');
+    listening.dispose();
+    assert.match(notes.join(' '), /restor/i);
+    assert.equal(session.info().restarts, 1);
+    assert.ok(events.some((event) => event.event === 'session' && event.session.restarts === 1));
+    assert.ok(!isAlive(session.created.pid ?? 0));
+    assert.ok(isAlive(session.info().pid ?? 0));
+    await session.expect('true');
+  });
+
+  it('never runs a command twice', async () => {
+    const { session } = suite;
+    const ends = ['exit 3', 'kill -9 $$', 'exec true', 'set -e; false', 'kill -HUP $$'];
+    for (const [index, end] of ends.entries()) await session.run(`set +e; echo ${index} >> ${session.cwd}/ran; ${end}`);
+    await session.run('true');
+    assert.equal(await readFile(join(session.cwd, 'ran'), 'utf8'), '0\n1\n2\n3\n4\n');
+  });
+
+  it('runs what was queued behind the command that ended the shell, in order', async () => {
+    const { session } = suite;
+    const results = await Promise.all([
+      session.run('x=kept; exit 3'),
+      session.run('echo "one $x"'),
+      session.run('kill -9 $$'),
+      session.run('echo two'),
+      session.run('echo three'),
+    ]);
+    assert.deepEqual(
+      results.map(({ outcome, stdout }) => [outcome, stdout]),
+      [
+        ['shell_exited', ''],
+        ['exited', 'one kept\n'],
+        ['shell_exited', ''],
+        ['exited', 'two\n'],
+        ['exited', 'three\n'],
+      ],
+    );
+  });
+
+  it('does not take the exit of a subshell for that of the shell', async () => {
+    await suite.session.expect('(exit 3)', { exitCode: 3 });
+    await suite.session.expect('echo a | (exit 4)', { exitCode: 4 });
+    await suite.session.expect('x=$(exit 5)', { exitCode: 5 });
+    assert.equal(suite.session.info().restarts, 0);
+  });
+
+  it('reports the crash of the shell with its signal', async () => {
+    await suite.session.run('ulimit -c 0');
+    for (const signal of ['SEGV', 'ABRT'] as const) {
+      const { outcome, exitCode, signal: reported } = await suite.session.run(`kill -${signal} $$`);
+      assert.deepEqual([outcome, exitCode, reported], ['shell_exited', null, `SIG${signal}`]);
+    }
+    await suite.session.expect('echo next', { stdout: 'next\n' });
+  });
+
+  it('notices when the shell ends while idle, and the next command finds a fresh one', async () => {
+    const { session } = suite;
+    await session.run('cd /');
+    const pid = session.info().pid ?? 0;
+    process.kill(pid, 'SIGKILL');
+    await until('it is gone', () => !isAlive(pid));
+    const { outcome, exitCode, stdout, cwd } = await session.run('echo fresh; pwd');
+    assert.deepEqual([outcome, exitCode, stdout, cwd], ['exited', 0, 'fresh\n/\n', '/']);
+    assert.equal(session.info().restarts, 1);
+  });
+
+  it('survives a shell that times out while idle', async () => {
+    const { session } = suite;
+    await session.run('TMOUT=1; x=kept');
+    const pid = session.info().pid ?? 0;
+    const patience = Date.now() + 2500;
+    await until('the shell is gone or will stay', () => !isAlive(pid) || Date.now() > patience);
+    const { exitCode, stdout } = await session.run('echo still here');
+    assert.deepEqual([exitCode, stdout], [0, 'still here\n']);
+  });
+
+  it('falls back with a note when its directory is gone', async () => {
+    const { session } = suite;
+    await session.run('x=kept; mkdir gone; cd gone; rmdir ../gone');
+    const { outcome, exitCode, notes } = await session.run('exit 3');
+    assert.deepEqual([outcome, exitCode], ['shell_exited', 3]);
+    const { stdout, notes: later } = await session.run('echo "$x"');
+    assert.equal(stdout, 'kept\n');
+    assert.match([...notes, ...later].join(' '), /gone|director/i);
+  });
+
+  it('ends again and again without losing the state', async () => {
+    const { session } = suite;
+    await session.run('x=0; f() { echo "f $x"; }');
+    for (let time = 1; time <= 8; time++) {
+      assert.equal((await session.run(`x=$((x+1)); exit ${time}`)).exitCode, time);
+      await session.expect('f', { stdout: `f ${time}\n` });
+    }
+    assert.equal(session.info().restarts, 8);
+  });
+
+  it('does not end in a loop when set -e was on', async () => {
+    const { session } = suite;
+    await session.run('x=kept; set -e');
+    assert.equal((await session.run('false')).outcome, 'shell_exited');
+    await session.expect('echo "$x"', { stdout: 'kept\n' });
+    assert.equal((await session.run('false')).outcome, 'shell_exited');
+    await session.expect('set +e; false; echo "$x"', { stdout: 'kept\n' });
+    assert.equal(session.info().restarts, 2);
+  });
+
+  it('restores no secret of a single command', async () => {
+    const { session } = suite;
+    await session.run('exit 3', { env: { ONLY_HERE: 'secret' } });
+    await session.expect(`echo "\${ONLY_HERE-unset}"`, { stdout: 'unset\n' });
+    await session.run('true', { env: { ONLY_HERE: 'secret' } });
+    await session.run('exit 3');
+    await session.expect(`echo "\${ONLY_HERE-unset}"`, { stdout: 'unset\n' });
+  });
+
+  it('goes on when state that breaks shells was left behind', async () => {
+    const { session } = suite;
+    await session.run("trap 'exit 9' EXIT; trap 'exit 8' ERR; set -o noclobber; IFS=x; PATH=");
+    await session.run('exit 3');
+    const { stdout } = await session.run('set +e; trap - ERR EXIT; echo alive');
+    assert.equal(stdout, 'alive\n');
+  });
+
+  it('keeps a job that holds on to the output of the shell that ended', async () => {
+    const { session } = suite;
+    const result = await session.run('sleep 300 & echo $!; exit 3');
+    const pid = Number(result.stdout);
+    assert.deepEqual([result.outcome, result.exitCode, isAlive(pid)], ['shell_exited', 3, true]);
+    await session.expect('echo next', { stdout: 'next\n' });
+    await session.destroy();
+    assert.ok(!isAlive(pid));
+  });
+});
