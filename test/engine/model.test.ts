@@ -142,7 +142,7 @@ async function apply(step: Action, subject: Subject, model: Model, root: string)
     case 'cancel': {
       const change = step.change === 'cd' ? `cd ${path(step.to)}` : `${step.name}=${quote(step.value)}`;
       const command = `${change}; echo ready; sleep 300; ${names.map((n) => `${n}=no`).join('; ')}`;
-      const { outcome, stdout } = await (step.do === 'cancel' ? subject.cancel(command) : subject.run(command, 150));
+      const { outcome, stdout } = await (step.do === 'cancel' ? subject.cancel(command) : subject.run(command, 250));
       assert.deepEqual([outcome, stdout], [step.do === 'cancel' ? 'cancelled' : 'timed_out', 'ready\n']);
       if (step.change === 'cd') model.directory = step.to;
       else assign(false, step.name, step.value);
