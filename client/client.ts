@@ -3,7 +3,9 @@ import { protocolVersion } from '../protocol/version';
 import { type CallOptions, connectionLost, Endpoint } from './endpoint';
 import { connectOrStart, type StartOptions } from './start';
 
+export { followCommand } from './follow';
 export { runtimeDirectoryOf, sidecarLogPath, stateDirectoryOf } from './places';
+export { findRuntimes, type Runtime } from './runtimes';
 export { SidecarUnavailable } from './start';
 export type { CallOptions };
 
@@ -39,11 +41,11 @@ export class SidecarClient {
     return this.endpoint.request(method, params, options) as Promise<Result<M>>;
   }
 
-  /** As `request`, with every event passed on before the result. */
+  /** As `request`, with every event passed on before the result; a returned promise pauses the stream. */
   stream<M extends StreamedMethodName>(
     method: M,
     params: Params<M>,
-    onEvent: (event: Event<M>) => void,
+    onEvent: (event: Event<M>) => void | Promise<void>,
     options: CallOptions = {},
   ): Promise<Result<M>> {
     const receive = (event: unknown) => onEvent(event as Event<M>);

@@ -13,8 +13,11 @@ export interface CallOptions {
   signal?: AbortSignal | undefined;
 }
 
+/** A promise asks for a pause: nothing more is read until it settles, so that a slow reader is not buried. */
+export type OnEvent = (event: unknown) => void | Promise<void>;
+
 interface Waiting {
-  onEvent: ((event: unknown) => void) | undefined;
+  onEvent: OnEvent | undefined;
   resolve(result: unknown): void;
   reject(error: Error): void;
 }
@@ -29,6 +32,7 @@ export class Endpoint {
   private readonly waiting = new Map<number, Waiting>();
   private readonly listeners = new Set<() => void>();
   private nextId = 1;
+  private pauses = 0;
   private closed = false;
 
   constructor(private readonly socket: Socket) {
@@ -47,12 +51,7 @@ export class Endpoint {
   }
 
   /** The request's own id serves as the token of its stream. */
-  async request(
-    method: string,
-    params: object,
-    { signal }: CallOptions,
-    onEvent?: (event: unknown) => void,
-  ): Promise<unknown> {
+  async request(method: string, params: object, { signal }: CallOptions, onEvent?: OnEvent): Promise<unknown> {
     if (this.closed) throw connectionLost();
     const id = this.nextId++;
     const cancel = () => this.send<NotificationMessage>({ jsonrpc: '2.0', method: '$/cancelRequest', params: { id } });
@@ -95,8 +94,18 @@ export class Endpoint {
     if (Message.isResponse(message)) this.settle(message);
     else if (Message.isNotification(message) && message.method === '$/progress') {
       const { token, value } = message.params as { token: number; value: unknown };
-      this.waiting.get(token)?.onEvent?.(value);
+      const pause = this.waiting.get(token)?.onEvent?.(value);
+      if (pause !== undefined) this.pauseFor(pause);
     }
+  }
+
+  private pauseFor(pause: Promise<void>): void {
+    this.pauses++;
+    this.socket.pause();
+    const goOn = () => {
+      if (--this.pauses === 0) this.socket.resume();
+    };
+    pause.then(goOn, goOn);
   }
 
   private settle({ id, result, error }: ResponseMessage): void {

@@ -1,0 +1,54 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import { type Descriptor, descriptor } from '../protocol/descriptor';
+import { isDescriptorName } from '../protocol/places';
+
+export interface Runtime extends Descriptor {
+  descriptorPath: string;
+}
+
+/** The sidecars that are alive on a runtime directory; what dead ones left of their descriptors is removed. */
+export function findRuntimes(runtimeDir: string): Runtime[] {
+  const living: Runtime[] = [];
+  for (const name of listDirectory(runtimeDir).filter(isDescriptorName)) {
+    const descriptorPath = path.join(runtimeDir, name);
+    const found = readDescriptor(descriptorPath);
+    if (found === undefined) continue;
+    if (isAlive(found)) living.push({ ...found, descriptorPath });
+    else fs.rmSync(descriptorPath, { force: true });
+  }
+  return living.sort((a, b) => a.startedAt.localeCompare(b.startedAt));
+}
+
+function listDirectory(directory: string): string[] {
+  try {
+    return fs.readdirSync(directory);
+  } catch {
+    return [];
+  }
+}
+
+function readDescriptor(file: string): Descriptor | undefined {
+  try {
+    return descriptor.parse(JSON.parse(fs.readFileSync(file, 'utf8')));
+  } catch {
+    return undefined;
+  }
+}
+
+/** A pid alone may by now belong to someone else, so its start time is compared where the platform tells it. */
+function isAlive({ pid, processStart }: Descriptor): boolean {
+  try {
+    process.kill(pid, 0);
+  } catch (thrown) {
+    return (thrown as NodeJS.ErrnoException).code === 'EPERM';
+  }
+  if (processStart === null) return true;
+  try {
+    const stat = fs.readFileSync(`/proc/${pid}/stat`, 'latin1');
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return fields[19] === processStart && fields[0] !== 'Z';
+  } catch {
+    return false;
+  }
+}
