@@ -24,7 +24,7 @@ function describe(method: MethodName, issue: Issue, dialect: Dialect): string {
       return `${within} has no field ${names.join(', ')}; ${whatItTakes(method, issue, dialect)}.`;
     }
     case 'invalid_type':
-      if (issue.input === undefined && field !== '')
+      if (field !== '' && issue.message.endsWith('received undefined'))
         return `${subject} is missing: it must be ${article(issue.expected)}.`;
       return `${subject} must be ${article(issue.expected)}.`;
     case 'invalid_union':

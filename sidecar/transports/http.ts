@@ -1,5 +1,6 @@
 import http from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import { type AddressInfo, Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { refusal } from '../../protocol/envelope';
 import { failure } from '../../protocol/errors';
 import type { Clients } from '../daemon/clients';
@@ -106,9 +107,14 @@ function asConnection(socket: Socket, isBusy: () => boolean): Connection {
 }
 
 /** What is not even HTTP gets an answer if it still can. */
-function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket | import('node:stream').Duplex): void {
+function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
+    return;
+  }
+  // After an earlier answer, one more would be taken for an answer to something else.
+  if (socket instanceof Socket && socket.bytesWritten > 0) {
+    socket.end();
     return;
   }
   const [status, detail] =

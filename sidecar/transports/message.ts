@@ -49,9 +49,12 @@ function findExcess(bytes: Buffer, maxDepth: number): LimpetError | undefined {
   return undefined;
 }
 
-/** Only the position: what stands there may be long or private. */
+/** Only what kind of mistake and where: the text there may be long or private. */
 function whatJsonSays(thrown: unknown): string {
-  const position = thrown instanceof Error ? /position (\d+)/.exec(thrown.message)?.[1] : undefined;
-  const where = position === undefined ? 'it ends too early' : `the text at position ${position} is not expected`;
-  return `${where}. Send one whole JSON object per message.`;
+  const said = thrown instanceof Error ? thrown.message : '';
+  const position = /position (\d+)/.exec(said)?.[1];
+  const mistake = said.includes('end of JSON')
+    ? 'it ends too early'
+    : `the text${position === undefined ? '' : ` at position ${position}`} is no JSON`;
+  return `${mistake}. Send one whole JSON object per message.`;
 }
