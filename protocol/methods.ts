@@ -168,7 +168,7 @@ export const methods = {
       .refine((params) => (params.commandId === undefined) !== (params.sessionId === undefined), {
         error: 'give either command_id or session_id',
       }),
-    result: z.object({ outcome: value.outcome, commandId: value.commandId }),
+    result: z.object({ outcome: value.outcome.nullable(), commandId: value.commandId }),
     about: 'Ends a command and only that: INT, then TERM, then KILL. Answers once it is gone.',
   },
   'exec.list': {

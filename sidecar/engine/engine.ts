@@ -1,6 +1,32 @@
-import type { Limits } from '../../protocol/limits';
-import type { Event, Params, Result } from '../../protocol/methods';
-import type { ChangeEvent, CommandResult, SessionInfo, StreamEvent } from '../../protocol/values';
+import { chmodSync, mkdirSync } from 'node:fs';
+import { resolve } from 'node:path';
+import type { z } from 'zod';
+import { failure } from '../../protocol/errors';
+import { defaultLimits, type Limits } from '../../protocol/limits';
+import {
+  type Event,
+  execOutputParams,
+  execRunParams,
+  execStartParams,
+  execWaitParams,
+  type Params,
+  type Result,
+  sessionCreateParams,
+} from '../../protocol/methods';
+import type { ChangeEvent, CommandResult, CommandSnapshot, SessionInfo, StreamEvent } from '../../protocol/values';
+import { type Emit, follow } from '../output/follow';
+import { LogStore } from '../output/log-store';
+import { readOutput } from '../output/read-output';
+import { describeShells, findShell } from '../shells/find-shells';
+import type { Command, CommandRequest } from './command';
+import { newSessionId } from './ids';
+import { isDirectory } from './recovery';
+import { Session } from './session';
+import { SessionDirectories } from './session-directory';
+import { sweep } from './sweep';
+import { waitFor } from './waiting';
+
+export type { Emit } from '../output/follow';
 
 export interface EngineOptions {
   /** Holds FIFOs and what is needed to find living sessions again; 0700, on a fast file system. */
@@ -25,33 +51,336 @@ export interface Disposable {
   dispose(): void;
 }
 
-/** Receives a piece of output; a promise it returns is awaited before the next piece, so a slow reader is never buried. */
-export type Emit<E> = (event: E) => void | Promise<void>;
+const silent: EngineLog = { debug() {}, info() {}, warn() {}, error() {} };
 
 /** Sessions and their commands. Everything a transport offers is one call here; failures are LimpetErrors. */
-export declare class Engine {
-  /** Makes the directories, sweeps what dead sidecars left, and is then ready. */
-  static open(options: EngineOptions): Promise<Engine>;
+export class Engine {
   readonly limits: Limits;
-  createSession(params: Params<'session.create'>): Promise<SessionInfo>;
-  listSessions(): SessionInfo[];
-  sessionInfo(sessionId: string): SessionInfo;
-  renameSession(sessionId: string, name: string): SessionInfo;
-  destroySession(sessionId: string): Promise<void>;
-  /** exec.run */
-  run(params: Params<'exec.run'>): Promise<CommandResult>;
-  /** exec.stream; when `signal` aborts, streaming ends and the command goes on. */
-  stream(params: Params<'exec.run'>, emit: Emit<StreamEvent>, signal?: AbortSignal): Promise<CommandResult>;
-  start(params: Params<'exec.start'>): Promise<Result<'exec.start'>>;
-  follow(params: Params<'exec.follow'>, emit: Emit<Event<'exec.follow'>>, signal?: AbortSignal): Promise<CommandResult>;
-  wait(params: Params<'exec.wait'>, signal?: AbortSignal): Promise<Result<'exec.wait'>>;
-  output(params: Params<'exec.output'>): Promise<Result<'exec.output'>>;
-  input(params: Params<'exec.input'>): Promise<void>;
-  cancel(params: Params<'exec.cancel'>): Promise<Result<'exec.cancel'>>;
-  listCommands(params: Params<'exec.list'>): Result<'exec.list'>;
-  stats(): Result<'system.stats'>;
-  shells(): Promise<Result<'runtime.describe'>['shells']>;
-  onChange(listener: (event: ChangeEvent) => void): Disposable;
+  private readonly sessions = new Map<string, Session>();
+  private readonly listeners = new Set<(event: ChangeEvent) => void>();
+  private readonly env: Record<string, string>;
+  private readonly log: EngineLog;
+  private readonly counts = { started: 0, exited: 0, stdout: 0, stderr: 0 };
+  private creating = 0;
+  private closing: Promise<void> | undefined;
+
+  private constructor(
+    private readonly directories: SessionDirectories,
+    private readonly logs: LogStore,
+    options: EngineOptions,
+  ) {
+    this.limits = { ...defaultLimits, ...options.limits };
+    this.env = ownEnvironment(options.env ?? process.env);
+    this.log = options.log ?? silent;
+  }
+
+  /** Makes the directories, sweeps what dead sidecars left, and is then ready. */
+  static async open(options: EngineOptions): Promise<Engine> {
+    for (const path of [options.runtimeDir, options.stateDir]) {
+      mkdirSync(path, { recursive: true, mode: 0o700 });
+      chmodSync(path, 0o700);
+    }
+    const root = resolve(options.runtimeDir, 'sessions');
+    const limits = { ...defaultLimits, ...options.limits };
+    const directories = new SessionDirectories(root);
+    const logs = new LogStore(resolve(options.stateDir), limits);
+    const engine = new Engine(directories, logs, options);
+    const swept = await sweep(root);
+    if (swept > 0) engine.log.info({ swept }, 'removed what ended sidecars left behind');
+    directories.prepare();
+    return engine;
+  }
+
+  async createSession(params: Params<'session.create'>): Promise<SessionInfo> {
+    const wanted = valid(sessionCreateParams, params);
+    this.refuseWhenClosing();
+    if (wanted.pty === true) {
+      throw failure.notSupported('Sessions with a terminal (pty) are not available yet. Leave pty out.');
+    }
+    if (this.sessions.size + this.creating >= this.limits.maxSessions)
+      throw failure.sessionLimit(this.limits.maxSessions);
+    const env = { ...this.env, ...wanted.env };
+    const shell = findShell(wanted.shell, env.PATH);
+    const cwd = resolve(wanted.cwd ?? process.cwd());
+    if (!isDirectory(cwd)) throw failure.cwdNotFound(wanted.cwd ?? cwd);
+    this.creating++;
+    try {
+      const id = newSessionId((taken) => this.sessions.has(taken));
+      const directory = await this.directories.take(id);
+      const creation = Session.create({
+        id,
+        name: wanted.name ?? id,
+        shell,
+        profile: wanted.profile ?? 'clean',
+        cwd,
+        env,
+        envKeys: Object.keys(wanted.env ?? {}),
+        defaultTimeoutMs: wanted.defaultTimeoutMs,
+        idleTimeoutMs: wanted.idleTimeoutMs,
+        directory,
+        logs: this.logs,
+        limits: this.limits,
+        onChange: (session, command) => this.announce(session, command),
+        onIdleTimeout: (session) => void this.destroySession(session.id).catch(() => {}),
+      });
+      // While the shell starts, the next session's directory is made.
+      this.directories.prepare();
+      const session = await creation;
+      if (this.closing !== undefined) {
+        await session.destroy();
+        throw failure.shuttingDown();
+      }
+      this.sessions.set(id, session);
+      this.log.info({ sessionId: id, shell: shell.dialect.name }, 'session created');
+      this.announce(session, undefined);
+      return session.info();
+    } finally {
+      this.creating--;
+    }
+  }
+
+  listSessions(): SessionInfo[] {
+    return [...this.sessions.values()].map((session) => session.info());
+  }
+
+  sessionInfo(sessionId: string): SessionInfo {
+    return this.session(sessionId).info();
+  }
+
+  renameSession(sessionId: string, name: string): SessionInfo {
+    const session = this.session(sessionId);
+    session.rename(name);
+    return session.info();
+  }
+
+  async destroySession(sessionId: string): Promise<void> {
+    const session = this.session(sessionId);
+    await session.destroy();
+    this.sessions.delete(sessionId);
+    this.log.info({ sessionId }, 'session destroyed');
+    this.emit({ event: 'session_gone', sessionId });
+  }
+
+  async run(params: Params<'exec.run'>): Promise<CommandResult> {
+    const command = this.submit(valid(execRunParams, params));
+    await command.finished;
+    return this.resultOf(command);
+  }
+
+  /** When `signal` aborts, streaming ends and the command goes on. */
+  async stream(params: Params<'exec.run'>, emit: Emit<StreamEvent>, signal?: AbortSignal): Promise<CommandResult> {
+    return this.followToEnd(this.submit(valid(execRunParams, params)), 1, emit, signal);
+  }
+
+  async start(params: Params<'exec.start'>): Promise<Result<'exec.start'>> {
+    const { keepStdinOpen, background, ...rest } = valid(execStartParams, params);
+    const isFree = this.session(rest.sessionId).runningCommand === undefined;
+    const command = this.submit(rest, background, keepStdinOpen);
+    // A background command's pid is known in a moment, unless it has to wait for its turn.
+    if (command.request.background && isFree) await Promise.race([command.started, command.finished]);
+    if (command.error !== undefined) throw command.error;
+    return { commandId: command.id, ...(command.pid === undefined ? {} : { pid: command.pid }) };
+  }
+
+  async follow(
+    { commandId, fromSeq }: Params<'exec.follow'>,
+    emit: Emit<Event<'exec.follow'>>,
+    signal?: AbortSignal,
+  ): Promise<CommandResult> {
+    return this.followToEnd(this.command(commandId).command, fromSeq ?? 1, emit, signal);
+  }
+
+  async wait(params: Params<'exec.wait'>, signal?: AbortSignal): Promise<Result<'exec.wait'>> {
+    const { commandId, until, timeoutMs, maxOutputBytes } = valid(execWaitParams, params);
+    const { command, session } = this.command(commandId);
+    const context = {
+      cwd: resolve(session.cwd, command.request.overrides?.cwd ?? ''),
+      waitsForInput: () => session.waitsForInput(command),
+    };
+    const met = await waitFor(command, until ?? [{ exit: true }], context, timeoutMs, signal);
+    if (command.error !== undefined) throw command.error;
+    if (!command.isFinished) return { met, ...snapshotOf(session, command) };
+    return { met, ...command.snapshot(), ...(await command.result(maxOutputBytes)) };
+  }
+
+  async output(params: Params<'exec.output'>): Promise<Result<'exec.output'>> {
+    const query = valid(execOutputParams, params);
+    const { command } = this.command(query.commandId);
+    return { ...(await readOutput(command.output, query)), finished: command.isFinished };
+  }
+
+  async input({ commandId, data, eof }: Params<'exec.input'>): Promise<void> {
+    const { command, session } = this.command(commandId);
+    if (command.isFinished) throw failure.commandFinished(commandId);
+    const input = session.input(command);
+    if (input === undefined) {
+      throw failure.notSupported(
+        `Command ${commandId} was started without keep_stdin_open, so it has no input to write to.`,
+      );
+    }
+    if (!input.isOpen) throw failure.invalidParams(`The input of command ${commandId} was already ended.`);
+    if (data !== undefined && data !== '' && !(await input.write(data))) throw failure.commandFinished(commandId);
+    if (eof === true) session.endInput(command);
+  }
+
+  async cancel({ commandId, sessionId, signal }: Params<'exec.cancel'>): Promise<Result<'exec.cancel'>> {
+    const { command, session } = commandId === undefined ? this.runningIn(sessionId ?? '') : this.command(commandId);
+    if (command.isFinished) throw failure.commandFinished(command.id);
+    if (signal !== undefined && !endsCommands.has(signal)) {
+      session.signal(command, signal);
+      return { outcome: null, commandId: command.id };
+    }
+    await session.interrupt(command, 'cancelled', signal);
+    return { outcome: command.end?.outcome ?? null, commandId: command.id };
+  }
+
+  listCommands({ sessionId, runningOnly }: Params<'exec.list'>): Result<'exec.list'> {
+    const sessions = sessionId === undefined ? [...this.sessions.values()] : [this.session(sessionId)];
+    const commands = sessions
+      .flatMap((session) => [...session.commands.values()].map((command) => ({ session, command })))
+      .filter(({ command }) => runningOnly !== true || !command.isFinished)
+      .map(({ session, command }) => snapshotOf(session, command));
+    return { commands };
+  }
+
+  stats(): Result<'system.stats'> {
+    const sessions = [...this.sessions.values()];
+    const count = (state: string) => sessions.filter((session) => session.state === state).length;
+    const running = sessions
+      .flatMap((session) => [...session.commands.values()])
+      .filter(({ state }) => state === 'running');
+    const bytes = { stdout: this.counts.stdout, stderr: this.counts.stderr };
+    for (const { output } of running) {
+      bytes.stdout += output.bytes.stdout;
+      bytes.stderr += output.bytes.stderr;
+    }
+    return {
+      sessions: { total: sessions.length, idle: count('idle'), running: count('running') },
+      commands: { started: this.counts.started, running: running.length, exited: this.counts.exited },
+      bytes,
+      memory: { rssBytes: process.memoryUsage.rss() },
+      limits: { ...this.limits },
+    };
+  }
+
+  shells(): Promise<Result<'runtime.describe'>['shells']> {
+    return describeShells(this.env.PATH);
+  }
+
+  onChange(listener: (event: ChangeEvent) => void): Disposable {
+    this.listeners.add(listener);
+    return { dispose: () => void this.listeners.delete(listener) };
+  }
+
   /** Destroys every session; idempotent. */
-  close(): Promise<void>;
+  close(): Promise<void> {
+    this.closing ??= this.closeAll();
+    return this.closing;
+  }
+
+  private async closeAll(): Promise<void> {
+    await Promise.all([...this.sessions.keys()].map((id) => this.destroySession(id).catch(() => {})));
+    await this.directories.dispose();
+    this.listeners.clear();
+  }
+
+  private submit(params: Params<'exec.run'>, background = false, keepStdinOpen = false): Command {
+    this.refuseWhenClosing();
+    const session = this.session(params.sessionId);
+    if (params.cwd !== undefined && !isDirectory(resolve(session.cwd, params.cwd)))
+      throw failure.cwdNotFound(params.cwd);
+    const command = session.submit(requestOf(params, background, keepStdinOpen, this.limits), params.onBusy ?? 'queue');
+    this.counts.started++;
+    void command.finished.then(() => {
+      this.counts.exited++;
+      this.counts.stdout += command.output.bytes.stdout;
+      this.counts.stderr += command.output.bytes.stderr;
+    });
+    return command;
+  }
+
+  private async followToEnd(command: Command, fromSeq: number, emit: Emit<StreamEvent>, signal?: AbortSignal) {
+    await follow(command.output, fromSeq, emit, {
+      finished: command.finished,
+      isFinished: () => command.isFinished,
+      signal,
+    });
+    if (signal?.aborted !== true) await command.finished;
+    return this.resultOf(command);
+  }
+
+  private async resultOf(command: Command): Promise<CommandResult> {
+    if (command.error !== undefined) throw command.error;
+    return command.resultAtHand ?? command.result();
+  }
+
+  private session(sessionId: string): Session {
+    const session = this.sessions.get(sessionId);
+    if (session === undefined) throw failure.sessionNotFound(sessionId);
+    return session;
+  }
+
+  private command(commandId: string): { command: Command; session: Session } {
+    const session = this.sessions.get(commandId.slice(0, commandId.lastIndexOf(':')));
+    const command = session?.commands.get(commandId);
+    if (session === undefined || command === undefined) throw failure.commandNotFound(commandId);
+    return { command, session };
+  }
+
+  private runningIn(sessionId: string): { command: Command; session: Session } {
+    const session = this.session(sessionId);
+    const command = session.runningCommand;
+    if (command === undefined) throw failure.commandFinished(`in session ${sessionId}`);
+    return { command, session };
+  }
+
+  private refuseWhenClosing(): void {
+    if (this.closing !== undefined) throw failure.shuttingDown();
+  }
+
+  private announce(session: Session, command: Command | undefined): void {
+    if (this.listeners.size === 0 || !this.sessions.has(session.id)) return;
+    if (command !== undefined) this.emit({ event: 'command', command: command.snapshot() });
+    this.emit({ event: 'session', session: session.info() });
+  }
+
+  private emit(event: ChangeEvent): void {
+    for (const listener of this.listeners) listener(event);
+  }
+}
+
+function snapshotOf(session: Session, command: Command): CommandSnapshot {
+  const snapshot = command.snapshot();
+  return command.state === 'running' ? { ...snapshot, activity: session.activity(command) } : snapshot;
+}
+
+const endsCommands = new Set<string>(['SIGINT', 'SIGTERM', 'SIGKILL', 'SIGHUP', 'SIGQUIT']);
+
+/** The sidecar's own configuration, a token among it, is none of a command's business. */
+function ownEnvironment(env: Record<string, string | undefined>): Record<string, string> {
+  const entries = Object.entries(env).filter(
+    (entry): entry is [string, string] => entry[1] !== undefined && !/^(LIMPET_|ELECTRON_RUN_AS_NODE$)/.test(entry[0]),
+  );
+  return Object.fromEntries(entries);
+}
+
+function requestOf(params: Params<'exec.run'>, background: boolean, keepOpen: boolean, limits: Limits): CommandRequest {
+  const { command, cwd, env, stdin } = params;
+  return {
+    text: command,
+    background,
+    origin: params.origin ?? 'unknown',
+    stdin: keepOpen ? { kind: 'open' } : stdin === undefined ? { kind: 'none' } : { kind: 'text', text: stdin },
+    overrides:
+      cwd === undefined && env === undefined ? undefined : { ...(cwd === undefined ? {} : { cwd }), env: env ?? {} },
+    timeoutMs: params.timeoutMs,
+    maxOutputBytes: params.maxOutputBytes ?? limits.defaultOutputBytes,
+  };
+}
+
+function valid<T>(schema: z.ZodType<T>, params: unknown): T {
+  const parsed = schema.safeParse(params);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  throw failure.invalidParams(`${issue?.path.join('.') || 'params'}: ${issue?.message ?? 'invalid'}`);
 }

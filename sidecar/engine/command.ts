@@ -1,0 +1,189 @@
+import type { LimpetError } from '../../protocol/errors';
+import type { CommandResult, CommandSnapshot, CommandState, Holder, Outcome, StreamName } from '../../protocol/values';
+import type { Capture } from '../output/capture';
+import type { CommandOutput } from '../output/command-output';
+import { recapture } from '../output/recapture';
+import type { Slot } from '../output/slot';
+import type { Overrides } from '../shells/dialect';
+
+/** What is remembered in memory of a finished command's output; more is read back from its log. */
+const rememberedBytes = 16 * 1024;
+const listedBytes = 4 * 1024;
+
+export interface CommandRequest {
+  text: string;
+  background: boolean;
+  origin: string;
+  stdin: { kind: 'none' } | { kind: 'text'; text: string } | { kind: 'open' };
+  overrides: Overrides | undefined;
+  timeoutMs: number | undefined;
+  maxOutputBytes: number;
+}
+
+/** How a command ended. */
+export interface Ending {
+  outcome: Outcome;
+  exitCode: number | null;
+  signal: string | null;
+  cwd: string;
+  notes: string[];
+  heldOpenBy?: Holder[];
+}
+
+type StreamTexts = Pick<CommandResult, 'stdout' | 'stderr' | 'encoding' | 'truncated'>;
+
+/** One command of a session, from the queue to its result. */
+export class Command {
+  readonly finished: Promise<void>;
+  state: CommandState = 'queued';
+  /** Why it was made to end, if it was. */
+  ending: 'cancelled' | 'timed_out' | undefined;
+  slot: Slot | undefined;
+  /** The subshell of a background command. */
+  pid: number | undefined;
+  startedAt = new Date();
+  startedMonotonic = performance.now();
+  end: Ending | undefined;
+  /** Why it could not be run at all. */
+  error: LimpetError | undefined;
+  /** Resolves when a background command's subshell is there. */
+  readonly started: Promise<void>;
+  onStarted: () => void = () => {};
+  private durationMs = 0;
+  private texts: StreamTexts | undefined;
+  private resolveFinished: () => void = () => {};
+
+  constructor(
+    readonly sessionId: string,
+    readonly number: number,
+    readonly request: CommandRequest,
+    readonly output: CommandOutput,
+  ) {
+    this.finished = new Promise((resolve) => {
+      this.resolveFinished = resolve;
+    });
+    this.started = new Promise((resolve) => {
+      this.onStarted = resolve;
+    });
+  }
+
+  get id(): string {
+    return `${this.sessionId}:${this.number}`;
+  }
+
+  get isFinished(): boolean {
+    return this.state === 'finished';
+  }
+
+  begin(): void {
+    this.state = 'running';
+    this.startedAt = new Date();
+    this.startedMonotonic = performance.now();
+  }
+
+  /** Once; what comes later changes nothing. */
+  finish(end: Ending): void {
+    if (this.isFinished) return;
+    this.output.flush();
+    this.durationMs = this.state === 'queued' ? 0 : performance.now() - this.startedMonotonic;
+    this.state = 'finished';
+    this.end = end;
+    const { captured } = this.output;
+    if (captured !== undefined) this.texts = this.render(captured);
+    const printed = this.output.bytes.stdout + this.output.bytes.stderr;
+    this.output.release();
+    this.resolveFinished();
+    // Whoever waited for the end has the whole text by now; the rest of its life it is read from the log.
+    if (printed > rememberedBytes) setImmediate(() => setImmediate(() => this.forgetTexts()));
+  }
+
+  /** It could not be run; nothing was executed. */
+  fail(error: LimpetError): void {
+    this.error ??= error;
+    this.finish({ outcome: 'cancelled', exitCode: null, signal: null, cwd: '', notes: [error.message] });
+  }
+
+  /** The whole result. */
+  async result(maxOutputBytes?: number): Promise<CommandResult> {
+    const texts =
+      maxOutputBytes === undefined && this.texts !== undefined
+        ? this.texts
+        : await this.readTexts(maxOutputBytes ?? this.request.maxOutputBytes);
+    return this.withTexts(texts);
+  }
+
+  /** The result if it is at hand, as it is right after the end: saves whoever runs many commands a turn. */
+  get resultAtHand(): CommandResult | undefined {
+    return this.texts === undefined ? undefined : this.withTexts(this.texts);
+  }
+
+  /** The command as it is now; of a finished one's output only a little. */
+  snapshot(): CommandSnapshot {
+    const identity = {
+      commandId: this.id,
+      sessionId: this.sessionId,
+      command: this.request.text,
+      startedAt: this.startedAt.toISOString(),
+      stdoutBytes: this.output.bytes.stdout,
+      stderrBytes: this.output.bytes.stderr,
+      background: this.request.background,
+      origin: this.request.origin,
+      state: this.state,
+      logPath: this.output.log.path,
+      ...(this.pid === undefined ? {} : { pid: this.pid }),
+    };
+    if (this.end === undefined) return identity;
+    return { ...identity, ...this.end, durationMs: this.durationMs, ...this.shortTexts() };
+  }
+
+  private forgetTexts(): void {
+    this.texts = undefined;
+  }
+
+  private shortTexts(): Partial<StreamTexts> {
+    const { texts } = this;
+    return texts !== undefined && texts.stdout.length + texts.stderr.length <= listedBytes ? texts : {};
+  }
+
+  private withTexts(texts: StreamTexts): CommandResult {
+    const end = this.end as Ending;
+    return {
+      commandId: this.id,
+      sessionId: this.sessionId,
+      command: this.request.text,
+      outcome: end.outcome,
+      exitCode: end.exitCode,
+      signal: end.signal,
+      ...texts,
+      stdoutBytes: this.output.bytes.stdout,
+      stderrBytes: this.output.bytes.stderr,
+      cwd: end.cwd,
+      durationMs: this.durationMs,
+      startedAt: this.startedAt.toISOString(),
+      logPath: this.output.log.path,
+      ...(end.heldOpenBy === undefined ? {} : { heldOpenBy: end.heldOpenBy }),
+      notes: this.output.log.stopped === undefined ? end.notes : [...end.notes, this.logNote(this.output.log.stopped)],
+    };
+  }
+
+  private logNote(why: string): string {
+    return `Not all output is in the log: ${why}; ${this.output.unlogged} bytes are missing there.`;
+  }
+
+  private async readTexts(limit: number): Promise<StreamTexts> {
+    return this.render(await recapture(this.output.log.path, limit));
+  }
+
+  private render(captures: Record<StreamName, Capture>): StreamTexts {
+    const notice = (stream: StreamName) => (missing: number) =>
+      `\n[limpet: ${missing} bytes of ${stream} left out here; exec.output with command_id "${this.id}" has them]\n`;
+    const stdout = captures.stdout.render(notice('stdout'));
+    const stderr = captures.stderr.render(notice('stderr'));
+    return {
+      stdout: stdout.data,
+      stderr: stderr.data,
+      encoding: { stdout: stdout.encoding, stderr: stderr.encoding },
+      truncated: { stdout: captures.stdout.isCut, stderr: captures.stderr.isCut },
+    };
+  }
+}

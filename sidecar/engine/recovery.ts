@@ -1,0 +1,53 @@
+import { accessSync, constants, statSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { LimpetError } from '../../protocol/errors';
+import { type ShellExit, ShellProcess, type ShellReady, type ShellStart } from './shell-process';
+
+export interface Restart extends Omit<ShellStart, 'restoreFile' | 'cwd'> {
+  candidates: readonly string[];
+  /** Directories to begin in, the best first. */
+  directories: readonly string[];
+  exit: ShellExit;
+  /** Whether the snapshot was taken when the shell ended, or before that. */
+  isCurrent: boolean;
+}
+
+/** Starts a fresh shell in place of one that ended, with as much of its state as can be had, and says what that is. */
+export async function restart(
+  { candidates, directories, exit, isCurrent, ...start }: Restart,
+  onSpawn: (shell: ShellProcess) => void,
+): Promise<{ ready: ShellReady; notes: string[] }> {
+  const cwd = directories.find(isDirectory) ?? homedir();
+  let failed: unknown;
+  for (const restoreFile of [...candidates, undefined]) {
+    try {
+      start.channel.discardLines();
+      const ready = await ShellProcess.start({ ...start, cwd, restoreFile }, onSpawn);
+      if (restoreFile !== undefined && ready.restored === '') continue;
+      return { ready, notes: [describe(exit, ready, isCurrent)] };
+    } catch (error) {
+      if (!(error instanceof LimpetError)) throw error;
+      failed = error;
+    }
+  }
+  throw failed;
+}
+
+export function isDirectory(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return statSync(path).isDirectory();
+  } catch {
+    return false;
+  }
+}
+
+function describe({ code, signal }: ShellExit, { restored }: ShellReady, isCurrent: boolean): string {
+  const how = signal === null ? `exited with ${code ?? 'an unknown status'}` : `was ended by ${signal}`;
+  const when = isCurrent ? '' : ', as they were when the session was last idle';
+  const what = {
+    all: `Restored: directory, variables, functions, aliases, options, umask and positional parameters${when}. Not restored: traps, open descriptors and the shell's list of jobs.`,
+    environment: `Restored: directory and exported variables only${when}; the rest of the state could not be restored.`,
+  }[restored];
+  return `The shell ${how}; the session goes on in a fresh one. ${what ?? 'Restored: only the directory and environment the session was created with.'}`;
+}

@@ -1,0 +1,132 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { closeSync, openSync, readFileSync } from 'node:fs';
+import { failure } from '../../protocol/errors';
+import { identify, type ProcessIdentity, signalProcess } from '../processes/identity';
+import type { Profile } from '../shells/dialect';
+import type { Shell } from '../shells/find-shells';
+import type { Channel } from './channel';
+import type { SessionDirectory } from './session-directory';
+
+const startDeadlineMs = 10_000;
+/** A user's rc file gets less: then the shell starts without it. */
+const profileDeadlineMs = 5000;
+
+export interface ShellStart {
+  shell: Shell;
+  profile: Profile;
+  sessionId: string;
+  directory: SessionDirectory;
+  channel: Channel;
+  cwd: string;
+  env: Record<string, string>;
+  nextNumber: number;
+  restoreFile: string | undefined;
+}
+
+export interface ShellExit {
+  code: number | null;
+  signal: string | null;
+}
+
+/** What the shell said when it was ready. */
+export interface ShellReady {
+  restored: string;
+  cwd: string;
+}
+
+/** One run of a session's shell. */
+export class ShellProcess {
+  readonly exited: Promise<ShellExit>;
+  exit: ShellExit | undefined;
+  readonly identity: ProcessIdentity | undefined;
+  private onReady: (ready: ShellReady) => void = () => {};
+
+  private constructor(private readonly child: ChildProcess) {
+    this.exited = new Promise((resolve) => {
+      const end = (exit: ShellExit) => {
+        this.exit ??= exit;
+        resolve(this.exit);
+      };
+      child.once('exit', (code, signal) => end({ code, signal }));
+      child.once('error', () => end({ code: null, signal: null }));
+    });
+    this.identity = child.pid === undefined ? undefined : identify(child.pid);
+  }
+
+  /** Starts the shell and waits until it is ready for its first command. */
+  static async start(start: ShellStart, onSpawn: (shell: ShellProcess) => void): Promise<ShellReady> {
+    const { shell, profile, directory, channel, sessionId } = start;
+    const bootFile = directory.write(
+      'boot',
+      shell.dialect.boot(
+        {
+          directory: directory.path,
+          control: directory.file('ctl'),
+          snapshot: directory.file('snapshot'),
+          status: directory.file('status'),
+        },
+        sessionId,
+        profile,
+      ),
+    );
+    const bootLog = openSync(directory.file('boot.log'), 'w', 0o600);
+    let child: ChildProcess;
+    try {
+      child = spawn(shell.path, shell.dialect.arguments(bootFile, profile), {
+        cwd: start.cwd,
+        env: start.env,
+        stdio: [channel.shellInput, bootLog, bootLog],
+        detached: true,
+      });
+    } finally {
+      closeSync(bootLog);
+    }
+    const process = new ShellProcess(child);
+    child.unref();
+    onSpawn(process);
+    channel.send(shell.dialect.ready(start.nextNumber, start.restoreFile, bootFile));
+    return process.ready(profile === 'user' ? profileDeadlineMs : startDeadlineMs, directory);
+  }
+
+  get pid(): number | undefined {
+    return this.child.pid;
+  }
+
+  get isAlive(): boolean {
+    return this.exit === undefined;
+  }
+
+  reportReady(ready: ShellReady): void {
+    this.onReady(ready);
+  }
+
+  /** Signals the shell alone. */
+  signal(signal: NodeJS.Signals): void {
+    if (this.isAlive && this.identity !== undefined) signalProcess(this.identity, signal);
+  }
+
+  private async ready(deadlineMs: number, directory: SessionDirectory): Promise<ShellReady> {
+    const reported = new Promise<ShellReady>((resolve) => {
+      this.onReady = resolve;
+    });
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<'late'>((resolve) => {
+      timer = setTimeout(() => resolve('late'), deadlineMs);
+    });
+    const outcome = await Promise.race([reported, late, this.exited.then(() => 'exited' as const)]);
+    clearTimeout(timer);
+    if (typeof outcome === 'object') return outcome;
+    this.signal('SIGKILL');
+    const said = lastLines(directory.file('boot.log'));
+    const what = outcome === 'late' ? `was not ready after ${deadlineMs / 1000} s` : 'ended while it started';
+    throw failure.shellStartFailed(`The shell ${what}.${said === '' ? '' : ` It said: ${said}`}`);
+  }
+}
+
+function lastLines(path: string): string {
+  try {
+    return readFileSync(path, 'utf8').trim().split('\n').slice(-3).join(' / ').slice(0, 500);
+  } catch {
+    return '';
+  }
+}

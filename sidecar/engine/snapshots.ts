@@ -1,0 +1,24 @@
+import { existsSync, renameSync } from 'node:fs';
+import type { SessionDirectory } from './session-directory';
+
+/** The shell's state on disk, to restore it from. A snapshot counts only once the shell has said that it is complete. */
+export class Snapshots {
+  /** The last command the snapshot knows of. */
+  upTo = 0;
+  private readonly files: readonly string[];
+
+  constructor(directory: SessionDirectory) {
+    this.files = [directory.file('snapshot'), directory.file('snapshot.environment')];
+  }
+
+  /** The shell has written a snapshot after this command. */
+  complete(lastCommand: number): void {
+    for (const file of this.files) if (existsSync(`${file}.new`)) renameSync(`${file}.new`, file);
+    this.upTo = lastCommand;
+  }
+
+  /** What to restore from, the best first. */
+  get candidates(): string[] {
+    return this.files.filter((file) => existsSync(file));
+  }
+}

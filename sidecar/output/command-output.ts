@@ -1,0 +1,101 @@
+import type { StreamName } from '../../protocol/values';
+import { Capture } from './capture';
+import { ChunkIndex, type ChunkPlace } from './chunk-index';
+import type { CommandLog } from './command-log';
+import { recordAt } from './prefix-log';
+import { incompleteTail } from './text';
+
+/** Told of every piece of output, synchronously; `data` must be copied to be kept. Without a number it is in no log. */
+export interface OutputListener {
+  onOutput?(stream: StreamName, data: Uint8Array, seq: number | undefined): void;
+  /** No more will come: both streams have ended. */
+  onEnd?(): void;
+}
+
+const empty = new Uint8Array(0);
+
+/** Everything one command prints: logged, counted, the ends of it kept in memory, and passed to whoever listens. */
+export class CommandOutput {
+  readonly index = new ChunkIndex();
+  readonly bytes: Record<StreamName, number> = { stdout: 0, stderr: 0 };
+  /** Output that is in no log, because a limit was reached. */
+  unlogged = 0;
+  ended = false;
+  lastOutputAt = performance.now();
+  private captures: Record<StreamName, Capture> | undefined;
+  /** Bytes of a character whose rest is still to come, so that no piece ends in the middle of one. */
+  private readonly held: Record<StreamName, Uint8Array> = { stdout: empty, stderr: empty };
+  private readonly listeners = new Set<OutputListener>();
+
+  constructor(
+    readonly log: CommandLog,
+    captureLimit: number,
+  ) {
+    this.captures = { stdout: new Capture(captureLimit), stderr: new Capture(captureLimit) };
+  }
+
+  /** The ends of both streams, as long as they are in memory. */
+  get captured(): Record<StreamName, Capture> | undefined {
+    return this.captures;
+  }
+
+  write(stream: StreamName, data: Uint8Array): void {
+    this.bytes[stream] += data.length;
+    this.lastOutputAt = performance.now();
+    const held = this.held[stream];
+    const whole = held.length === 0 ? data : Buffer.concat([held, data]);
+    const incomplete = incompleteTail(whole);
+    this.held[stream] = incomplete === 0 ? empty : Uint8Array.from(whole.subarray(whole.length - incomplete));
+    this.pass(stream, incomplete === 0 ? whole : whole.subarray(0, whole.length - incomplete));
+  }
+
+  /** Passes on what was held back: the moment is over in which its rest could have come. */
+  flush(): void {
+    for (const stream of ['stdout', 'stderr'] as const) {
+      const held = this.held[stream];
+      this.held[stream] = empty;
+      this.pass(stream, held);
+    }
+  }
+
+  /** Both streams have ended. */
+  end(): void {
+    if (this.ended) return;
+    this.flush();
+    this.ended = true;
+    for (const listener of [...this.listeners]) listener.onEnd?.();
+    this.listeners.clear();
+  }
+
+  listen(listener: OutputListener): () => void {
+    this.listeners.add(listener);
+    return () => void this.listeners.delete(listener);
+  }
+
+  /** One piece as it was printed. */
+  read(place: ChunkPlace): Buffer {
+    const log = this.log.read(place.from, place.to);
+    const pieces: Uint8Array[] = [];
+    for (let at = 0; ; ) {
+      const record = recordAt(log, at);
+      if (record === undefined) break;
+      pieces.push(record.data);
+      at = record.end;
+    }
+    return Buffer.concat(pieces);
+  }
+
+  /** Gives the memory back; from now on the log alone has the output. */
+  release(): void {
+    this.captures = undefined;
+  }
+
+  private pass(stream: StreamName, data: Uint8Array): void {
+    if (data.length === 0) return;
+    this.captures?.[stream].append(data);
+    const end = this.log.append(stream, data);
+    if (end === undefined) this.unlogged += data.length;
+    const seq = end === undefined ? undefined : this.index.add(stream, data.length, end, Date.now());
+    for (const listener of this.listeners) listener.onOutput?.(stream, data, seq);
+  }
+}

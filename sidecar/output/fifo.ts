@@ -1,0 +1,86 @@
+import { closeSync, constants, openSync, readSync } from 'node:fs';
+import { Socket, type SocketConstructorOpts } from 'node:net';
+
+/** One buffer serves all readers: what is read is handed on before anything else is read. */
+const shared = Buffer.allocUnsafeSlow(64 * 1024);
+
+export type Receive = (data: Uint8Array) => void;
+
+/** What a FIFO had to say: more may come, or nobody has it open for writing. */
+export type Drained = 'open' | 'closed';
+
+/** A socket on a non-blocking FIFO. `createReadStream` would block a thread of the pool for each FIFO. */
+export function readSocket(fd: number, receive: Receive): Socket {
+  const onread = {
+    buffer: shared,
+    callback(count: number, buffer: Uint8Array): boolean {
+      receive(buffer.subarray(0, count));
+      return true;
+    },
+  };
+  const options: SocketConstructorOpts & { onread: typeof onread } = { fd, readable: true, writable: false, onread };
+  const socket = new Socket(options);
+  socket.resume();
+  return socket;
+}
+
+/**
+ * The reading end of a FIFO. While it is only drained its descriptor can be kept and used for one command after the other;
+ * following it costs a socket, so that is done only for commands that take their time.
+ */
+export class FifoReader {
+  private fd: number | undefined;
+  private socket: Socket | undefined;
+  private receive: Receive = () => {};
+
+  constructor(readonly path: string) {}
+
+  /** Opens it, if it is not open, and sends what comes to `receive`. */
+  open(receive: Receive): void {
+    this.receive = receive;
+    this.fd ??= openSync(this.path, constants.O_RDONLY | constants.O_NONBLOCK);
+  }
+
+  /** Takes everything that is there now. */
+  drain(): Drained {
+    while (this.fd !== undefined) {
+      let count: number;
+      try {
+        count = readSync(this.fd, shared, 0, shared.length, null);
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code === 'EAGAIN') return 'open';
+        throw error;
+      }
+      if (count === 0) return 'closed';
+      this.receive(shared.subarray(0, count));
+    }
+    return 'closed';
+  }
+
+  get isFollowed(): boolean {
+    return this.socket !== undefined;
+  }
+
+  /** Passes on what comes as it comes, until the last writer closes it. Only for a FIFO that has a writer. */
+  follow(onEnd: () => void): void {
+    if (this.fd === undefined || this.socket !== undefined) return;
+    const socket = readSocket(this.fd, (data) => this.receive(data));
+    this.socket = socket;
+    const end = () => {
+      if (this.socket !== socket) return;
+      this.close();
+      onEnd();
+    };
+    socket.on('error', end);
+    socket.on('end', end);
+    socket.on('close', end);
+  }
+
+  close(): void {
+    const { socket, fd } = this;
+    this.socket = undefined;
+    this.fd = undefined;
+    if (socket !== undefined) socket.destroy();
+    else if (fd !== undefined) closeSync(fd);
+  }
+}

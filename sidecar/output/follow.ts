@@ -1,0 +1,81 @@
+import type { StreamEvent, StreamName } from '../../protocol/values';
+import type { CommandOutput } from './command-output';
+import { encodeBytes } from './text';
+
+export type Emit<E> = (event: E) => void | Promise<void>;
+
+/** When to stop: the command finished, or nobody listens any more. */
+export interface FollowUntil {
+  finished: Promise<unknown>;
+  isFinished: () => boolean;
+  signal: AbortSignal | undefined;
+}
+
+/**
+ * Emits the output from a cursor on, then what comes. New output goes straight to a reader that keeps up; one that does not
+ * is fed from the log at its own pace, so it costs neither memory nor anybody else's time.
+ */
+export async function follow(
+  output: CommandOutput,
+  fromSeq: number,
+  emit: Emit<StreamEvent>,
+  { finished, isFinished, signal }: FollowUntil,
+): Promise<void> {
+  let next = Math.max(1, fromSeq);
+  let unlogged = output.unlogged;
+  let wake: () => void = () => {};
+  let live = false;
+  let blocked: Promise<void> | undefined;
+
+  const stopListening = output.listen({
+    onOutput(stream, data, seq) {
+      if (seq === undefined) unlogged += data.length;
+      if (!live || seq !== next) return;
+      next++;
+      const slow = emit(outputEvent(stream, seq, Buffer.from(data.buffer, data.byteOffset, data.length)));
+      if (slow === undefined) return;
+      live = false;
+      blocked = slow;
+      wake();
+    },
+    onEnd: () => wake(),
+  });
+  const onAbort = () => wake();
+  signal?.addEventListener('abort', onAbort);
+  void finished.then(() => wake());
+
+  try {
+    while (signal?.aborted !== true) {
+      await blocked;
+      blocked = undefined;
+      if (next < output.index.first) {
+        next = output.index.first;
+        await emit({ event: 'gap', seq: next, droppedBytes: output.index.droppedBytes });
+      }
+      const place = output.index.place(next);
+      if (place !== undefined) {
+        next++;
+        await emit(outputEvent(place.stream, place.seq, output.read(place)));
+        continue;
+      }
+      if (isFinished()) break;
+      const woken = new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+      live = true;
+      await woken;
+      live = false;
+    }
+    if (unlogged > 0 && signal?.aborted !== true) {
+      await emit({ event: 'gap', seq: next, droppedBytes: unlogged });
+    }
+  } finally {
+    stopListening();
+    signal?.removeEventListener('abort', onAbort);
+  }
+}
+
+function outputEvent(event: StreamName, seq: number, bytes: Buffer): StreamEvent {
+  const { data, encoding } = encodeBytes(bytes);
+  return encoding === 'utf8' ? { event, seq, data } : { event, seq, data, encoding };
+}

@@ -1,0 +1,92 @@
+import type { StreamName } from '../../protocol/values';
+
+/**
+ * The log's format: every record is a line with a 3-byte prefix, \x01\x01\x01 for stdout and \x02\x02\x02 for stderr. A
+ * piece of output that does not end in a newline has \x00 as its third byte: the newline after it belongs to the log and
+ * not to the data, and the stream's next record continues it. So the bytes of both streams can be rebuilt exactly.
+ */
+const marks: Record<StreamName, number> = { stdout: 0x01, stderr: 0x02 };
+const fragmentMark = 0x00;
+const newline = 0x0a;
+const prefixLength = 3;
+
+/** Turns pieces of output into log records. The returned view is valid until the next call. */
+export class PrefixEncoder {
+  private bytes = Buffer.alloc(0);
+  private view = new DataView(this.bytes.buffer);
+
+  encode(stream: StreamName, data: Uint8Array): Uint8Array {
+    this.reserve(data.length);
+    const { bytes, view } = this;
+    const mark = marks[stream];
+    const prefix = mark | (mark << 8) | (mark << 16);
+    const source = new DataView(data.buffer, data.byteOffset, data.byteLength);
+    const end = data.length;
+    const wordEnd = end - 4;
+    let from = 0;
+    let to = 0;
+    let lastPrefix = 0;
+    while (from < end) {
+      lastPrefix = to;
+      // Writes one byte too many, which the line's first byte then overwrites.
+      view.setInt32(to, prefix, true);
+      to += prefixLength;
+      // Four bytes at a time while none of them is a newline: a byte loop is three times slower on ordinary lines.
+      while (from <= wordEnd) {
+        const word = source.getInt32(from, true);
+        const zeroWhereNewline = word ^ 0x0a0a0a0a;
+        if (((zeroWhereNewline - 0x01010101) & ~zeroWhereNewline & 0x80808080) !== 0) break;
+        view.setInt32(to, word, true);
+        from += 4;
+        to += 4;
+      }
+      while (from < end) {
+        const byte = data[from++] as number;
+        bytes[to++] = byte;
+        if (byte === newline) break;
+      }
+    }
+    if (end > 0 && data[end - 1] !== newline) {
+      bytes[lastPrefix + 2] = fragmentMark;
+      bytes[to++] = newline;
+    }
+    return bytes.subarray(0, to);
+  }
+
+  /** Room for the worst case, in which every byte is a line of its own. */
+  private reserve(length: number): void {
+    const needed = length * (prefixLength + 1) + 8;
+    if (this.bytes.length >= needed) return;
+    this.bytes = Buffer.allocUnsafeSlow(needed);
+    this.view = new DataView(this.bytes.buffer);
+  }
+}
+
+/** One record of a log, without its prefix and, for a fragment, without the newline that is not data. */
+export interface LogRecord {
+  stream: StreamName;
+  data: Uint8Array;
+  /** Where the record after this one begins. */
+  end: number;
+}
+
+/** Reads the record at `from`, or nothing if the log ends before the record does. */
+export function recordAt(log: Uint8Array, from: number): LogRecord | undefined {
+  const lineEnd = log.indexOf(newline, from + prefixLength);
+  if (lineEnd < 0) return undefined;
+  const stream = log[from] === marks.stderr ? 'stderr' : 'stdout';
+  const dataEnd = log[from + 2] === fragmentMark ? lineEnd : lineEnd + 1;
+  return { stream, data: log.subarray(from + prefixLength, dataEnd), end: lineEnd + 1 };
+}
+
+/** Rebuilds both streams from a whole log. */
+export function parseLog(log: Uint8Array): Record<StreamName, Buffer> {
+  const pieces: Record<StreamName, Uint8Array[]> = { stdout: [], stderr: [] };
+  for (let at = 0; ; ) {
+    const record = recordAt(log, at);
+    if (record === undefined) break;
+    pieces[record.stream].push(record.data);
+    at = record.end;
+  }
+  return { stdout: Buffer.concat(pieces.stdout), stderr: Buffer.concat(pieces.stderr) };
+}

@@ -1,0 +1,30 @@
+import { open } from 'node:fs/promises';
+import type { StreamName } from '../../protocol/values';
+import { Capture } from './capture';
+import { recordAt } from './prefix-log';
+
+const blockBytes = 1024 * 1024;
+
+/** The ends of both streams, read back from a log of any size in bounded memory. Empty if the log is gone. */
+export async function recapture(path: string, limit: number): Promise<Record<StreamName, Capture>> {
+  const captures = { stdout: new Capture(limit), stderr: new Capture(limit) };
+  const file = await open(path, 'r').catch(() => undefined);
+  if (file === undefined) return captures;
+  try {
+    let rest = Buffer.alloc(0);
+    for (;;) {
+      const block = Buffer.allocUnsafe(blockBytes);
+      const { bytesRead } = await file.read(block, 0, blockBytes);
+      if (bytesRead === 0) return captures;
+      const log = Buffer.concat([rest, block.subarray(0, bytesRead)]);
+      let at = 0;
+      for (let record = recordAt(log, at); record !== undefined; record = recordAt(log, at)) {
+        captures[record.stream].append(record.data);
+        at = record.end;
+      }
+      rest = Buffer.from(log.subarray(at));
+    }
+  } finally {
+    await file.close();
+  }
+}

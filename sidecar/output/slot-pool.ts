@@ -1,0 +1,35 @@
+import { Slot } from './slot';
+
+/** The slots of one session that no command uses. The same one is taken again and again while commands are short. */
+export class SlotPool {
+  private readonly free: Slot[];
+  private readonly all: Slot[];
+
+  constructor(
+    private readonly directory: string,
+    numbers: readonly number[],
+    private readonly make: () => Promise<number>,
+  ) {
+    this.all = numbers.map((number) => new Slot(directory, number));
+    this.free = [...this.all].reverse();
+  }
+
+  /** At once if one is free; otherwise one more is made. */
+  take(): Slot | Promise<Slot> {
+    return this.free.pop() ?? this.add();
+  }
+
+  giveBack(slot: Slot): void {
+    this.free.push(slot);
+  }
+
+  dispose(): void {
+    for (const slot of this.all) slot.dispose();
+  }
+
+  private async add(): Promise<Slot> {
+    const slot = new Slot(this.directory, await this.make());
+    this.all.push(slot);
+    return slot;
+  }
+}

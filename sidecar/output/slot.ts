@@ -1,0 +1,90 @@
+import type { CommandOutput } from './command-output';
+import { type Drained, FifoReader } from './fifo';
+
+/**
+ * A pair of FIFOs that one command at a time has as stdout and stderr. It stays with its command until nobody has them
+ * open any more: what a process left behind prints later is still that command's output.
+ */
+export class Slot {
+  readonly stdoutPath: string;
+  readonly stderrPath: string;
+  private readonly stdout: FifoReader;
+  private readonly stderr: FifoReader;
+  private output: CommandOutput | undefined;
+  private onEnd: () => void = () => {};
+
+  constructor(
+    directory: string,
+    readonly number: number,
+  ) {
+    this.stdoutPath = `${directory}/o${number}`;
+    this.stderrPath = `${directory}/e${number}`;
+    this.stdout = new FifoReader(this.stdoutPath);
+    this.stderr = new FifoReader(this.stderrPath);
+  }
+
+  get paths(): [string, string] {
+    return [this.stdoutPath, this.stderrPath];
+  }
+
+  /** Must come before the command opens the FIFOs. */
+  bind(output: CommandOutput): void {
+    this.output = output;
+    this.stdout.open((data) => output.write('stdout', data));
+    this.stderr.open((data) => output.write('stderr', data));
+  }
+
+  /**
+   * Starts to pass output on as it comes. A FIFO that no writer has opened yet would look closed, so the answer is whether
+   * both are followed; if not, this is to be tried again.
+   */
+  follow(onEnd?: () => void): boolean {
+    if (onEnd !== undefined) this.onEnd = onEnd;
+    return [this.stdout, this.stderr].map((reader) => this.followReader(reader)).every(Boolean);
+  }
+
+  /** Takes everything the command has printed so far. */
+  drain(): Drained {
+    const stdout = this.stdout.drain();
+    const stderr = this.stderr.drain();
+    return stdout === 'closed' && stderr === 'closed' ? 'closed' : 'open';
+  }
+
+  /** Goes on reading what processes that outlive the command print; `onClosed` is called when the last is gone. */
+  linger(onClosed: () => void): void {
+    let isOver = false;
+    const check = () => {
+      if (isOver || this.output === undefined || this.drain() === 'open') return;
+      isOver = true;
+      this.free();
+      onClosed();
+    };
+    this.follow(check);
+    check();
+  }
+
+  /** The command is over and nobody holds its FIFOs. */
+  free(): void {
+    const { output } = this;
+    this.output = undefined;
+    this.onEnd = () => {};
+    // A followed reader cannot be used again; the others keep their descriptors for the next command.
+    if (this.stdout.isFollowed) this.stdout.close();
+    if (this.stderr.isFollowed) this.stderr.close();
+    output?.end();
+  }
+
+  private followReader(reader: FifoReader): boolean {
+    if (reader.isFollowed) return true;
+    if (reader.drain() === 'closed') return false;
+    reader.follow(() => this.onEnd());
+    return true;
+  }
+
+  dispose(): void {
+    this.stdout.close();
+    this.stderr.close();
+    this.output?.end();
+    this.output = undefined;
+  }
+}

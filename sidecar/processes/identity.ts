@@ -1,0 +1,29 @@
+import { findProcess } from './process-table';
+
+/** A process that cannot be mistaken for a later one with the same pid. */
+export interface ProcessIdentity {
+  pid: number;
+  startTime: string;
+}
+
+export function identify(pid: number): ProcessIdentity | undefined {
+  const entry = findProcess(pid);
+  return entry === undefined ? undefined : { pid, startTime: entry.startTime };
+}
+
+/** Whether the process is still there and still running; a zombie has ended. */
+export function isAlive(identity: ProcessIdentity): boolean {
+  const entry = findProcess(identity.pid);
+  return entry !== undefined && entry.startTime === identity.startTime && entry.state !== 'Z' && entry.state !== 'X';
+}
+
+/** Signals exactly that process. Never a group, never init, never a process that merely inherited the pid. */
+export function signalProcess(identity: ProcessIdentity, signal: NodeJS.Signals): boolean {
+  if (identity.pid <= 1 || identity.pid === process.pid || !isAlive(identity)) return false;
+  try {
+    process.kill(identity.pid, signal);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,68 @@
+import { isAlive, type ProcessIdentity, signalProcess } from './identity';
+
+export interface Rung {
+  signal: NodeJS.Signals;
+  graceMs: number;
+}
+
+/** What a command is given to end by itself before the next, stronger signal. */
+export const ladder: readonly Rung[] = [
+  { signal: 'SIGINT', graceMs: 1000 },
+  { signal: 'SIGTERM', graceMs: 1000 },
+  { signal: 'SIGKILL', graceMs: 1000 },
+];
+
+/** The ladder from a signal on; one that is not a rung of it comes first, with the first rung's grace. */
+export function ladderFrom(signal: NodeJS.Signals | undefined): readonly Rung[] {
+  if (signal === undefined) return ladder;
+  const at = ladder.findIndex((rung) => rung.signal === signal);
+  return at >= 0 ? ladder.slice(at) : [{ signal, graceMs: 1000 }, ...ladder.slice(1)];
+}
+
+export interface Climb {
+  rungs: readonly Rung[];
+  /** Computed anew for every look: a command may start processes while it is being ended. */
+  processes: () => ProcessIdentity[];
+  /** Whether what was to end has ended. */
+  ended: () => boolean;
+  /** Resolves when `ended` may have become true, and after `ms` at the latest. */
+  pause: (ms: number) => Promise<void>;
+  /** Called at each rung and each look, for what has to be nudged beside the processes (the shell itself). */
+  nudge?: (signal: NodeJS.Signals) => void;
+}
+
+/** Climbs until it has ended; each process gets each signal once. Answers whether it ended. */
+export async function climb({ rungs, processes, ended, pause, nudge }: Climb): Promise<boolean> {
+  for (const rung of rungs) {
+    const deadline = performance.now() + rung.graceMs;
+    const signalled = new Set<string>();
+    for (let wait = 5; !ended(); wait = Math.min(wait * 2, 100)) {
+      for (const identity of processes()) {
+        const key = `${identity.pid}/${identity.startTime}`;
+        if (signalled.has(key)) continue;
+        signalled.add(key);
+        signalProcess(identity, rung.signal);
+      }
+      nudge?.(rung.signal);
+      const left = deadline - performance.now();
+      if (left <= 0) break;
+      await pause(Math.min(wait, left));
+    }
+    if (ended()) return true;
+  }
+  return ended();
+}
+
+const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
+
+/** Kills processes and everything they start meanwhile, and answers with those that would not die. */
+export async function killAll(find: () => ProcessIdentity[], deadlineMs = 3000): Promise<ProcessIdentity[]> {
+  const deadline = performance.now() + deadlineMs;
+  for (let wait = 2; ; wait = Math.min(wait * 2, 50)) {
+    const left = find();
+    for (const identity of left) signalProcess(identity, 'SIGKILL');
+    const alive = left.filter(isAlive);
+    if (left.length === 0 || performance.now() > deadline) return alive;
+    await sleep(wait);
+  }
+}

@@ -1,0 +1,136 @@
+import { execFileSync } from 'node:child_process';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { uptime } from 'node:os';
+
+/** One process as the system describes it. Pid and start time together identify it: pids are reused. */
+export interface ProcessEntry {
+  pid: number;
+  parent: number;
+  /** Opaque: only ever compared with another start time of the same machine. */
+  startTime: string;
+  state: string;
+  name: string;
+}
+
+const isLinux = process.platform === 'linux';
+
+const ticksPerSecond = 100;
+
+/** A moment of this process's monotonic clock as a start time, a tick early rather than late. */
+export function asStartTime(monotonicMs: number): number {
+  const sinceBoot = uptime() - (performance.now() - monotonicMs) / 1000;
+  return Math.floor(sinceBoot * ticksPerSecond) - 1;
+}
+
+/** Every process of the machine. */
+export function listProcesses(): ProcessEntry[] {
+  return isLinux ? listFromProc() : listFromPs();
+}
+
+/** One process, or nothing if it is gone. */
+export function findProcess(pid: number): ProcessEntry | undefined {
+  return isLinux ? entryFromProc(pid) : listFromPs().find((entry) => entry.pid === pid);
+}
+
+/** The value a process was started with for an environment variable; nothing if it has none or may not be read. */
+export function environmentValue(pid: number, name: string): string | undefined {
+  const text = isLinux ? readOrEmpty(`/proc/${pid}/environ`) : environmentFromPs(pid);
+  const at = text.startsWith(`${name}=`) ? 0 : text.indexOf(`\0${name}=`) + 1;
+  if (at === 0 && !text.startsWith(`${name}=`)) return undefined;
+  const from = at + name.length + 1;
+  const end = text.indexOf('\0', from);
+  return text.slice(from, end < 0 ? undefined : end);
+}
+
+/** The files a process has open, by path. Empty where the platform does not tell. */
+export function openFiles(pid: number): string[] {
+  if (!isLinux) return [];
+  const paths: string[] = [];
+  for (const fd of readDirectory(`/proc/${pid}/fd`)) {
+    try {
+      paths.push(readlinkSync(`/proc/${pid}/fd/${fd}`));
+    } catch {
+      // Closed since it was listed.
+    }
+  }
+  return paths;
+}
+
+/** A process's command line, for a person to recognise it by. */
+export function commandLine(pid: number, limit = 200): string {
+  if (!isLinux) return findProcess(pid)?.name ?? '';
+  const words = readOrEmpty(`/proc/${pid}/cmdline`).replaceAll('\0', ' ').trim();
+  const text = words === '' ? (entryFromProc(pid)?.name ?? '') : words;
+  return text.length > limit ? `${text.slice(0, limit)}…` : text;
+}
+
+function listFromProc(): ProcessEntry[] {
+  const entries: ProcessEntry[] = [];
+  for (const name of readDirectory('/proc')) {
+    const pid = Number(name);
+    if (!Number.isInteger(pid)) continue;
+    const entry = entryFromProc(pid);
+    if (entry !== undefined) entries.push(entry);
+  }
+  return entries;
+}
+
+function entryFromProc(pid: number): ProcessEntry | undefined {
+  const stat = readOrEmpty(`/proc/${pid}/stat`);
+  // The name stands in parentheses and may itself contain spaces and parentheses.
+  const nameEnd = stat.lastIndexOf(')');
+  if (nameEnd < 0) return undefined;
+  const fields = stat.slice(nameEnd + 2).split(' ');
+  return {
+    pid,
+    parent: Number(fields[1]),
+    startTime: fields[19] ?? '',
+    state: fields[0] ?? '',
+    name: stat.slice(stat.indexOf('(') + 1, nameEnd),
+  };
+}
+
+function listFromPs(): ProcessEntry[] {
+  const table = execFileSync('ps', ['-axo', 'pid=,ppid=,state=,lstart=,comm='], { encoding: 'utf8' });
+  const row = /^\s*(\d+)\s+(\d+)\s+(\S+)\s+(\S+\s+\S+\s+\S+\s+\S+\s+\S+)\s+(.*)$/;
+  return table.split('\n').flatMap((line) => {
+    const [, pid, parent, state, startTime, name] = row.exec(line) ?? [];
+    if (pid === undefined) return [];
+    return [
+      {
+        pid: Number(pid),
+        parent: Number(parent),
+        startTime: startTime ?? '',
+        state: state?.[0] ?? '',
+        name: name ?? '',
+      },
+    ];
+  });
+}
+
+function environmentFromPs(pid: number): string {
+  try {
+    return execFileSync('ps', ['-Eww', '-o', 'command=', '-p', String(pid)], { encoding: 'utf8' }).replaceAll(
+      ' ',
+      '\0',
+    );
+  } catch {
+    return '';
+  }
+}
+
+function readOrEmpty(path: string): string {
+  try {
+    return readFileSync(path, 'latin1');
+  } catch {
+    return '';
+  }
+}
+
+function readDirectory(path: string): string[] {
+  try {
+    return readdirSync(path);
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,73 @@
+/** Where a session's shell finds its FIFOs and files; all inside the session's runtime directory. */
+export interface ShellFiles {
+  directory: string;
+  /** Records from the shell to the sidecar. */
+  control: string;
+  /** State of the shell, taken now and then, to restore it from. */
+  snapshot: string;
+  /** Reports of background commands, which survive a sidecar that read them and died. */
+  status: string;
+}
+
+/** A command's text and streams, each as a word of the shell's language. */
+export interface CommandFiles {
+  text: string;
+  stdin: string;
+  stdout: string;
+  stderr: string;
+}
+
+/** What one command gets instead of the session's. */
+export interface Overrides {
+  cwd?: string;
+  env: Readonly<Record<string, string>>;
+}
+
+export type Profile = 'clean' | 'user';
+
+export interface ForegroundLine {
+  number: number;
+  files: CommandFiles;
+  /** `$?` as the command shall see it. */
+  lastStatus: number;
+  /** Whether the shell does not yet export this number as its command id. */
+  announce: boolean;
+  /** The file with the command's preparation, as a word. */
+  prepared: string | undefined;
+}
+
+export type BackgroundLine = Pick<ForegroundLine, 'number' | 'files' | 'prepared'>;
+
+/**
+ * What a kind of shell needs to be told, in its own language. The lines run at the shell's top level: inside a function
+ * `declare` would make locals and the user's state would be lost.
+ */
+export interface ShellDialect {
+  readonly name: string;
+  /** How to start it interactively. */
+  arguments(bootFile: string, profile: Profile): string[];
+  /** Defines the wrapper's functions; read once when the shell starts. */
+  boot(files: ShellFiles, sessionId: string, profile: Profile): string;
+  /** Lines that finish the start, restore a snapshot and make the shell report that it is ready. */
+  ready(nextNumber: number, restoreFile: string | undefined, bootFile: string): string;
+  /** A command as it is written to its file. */
+  commandText(command: string, tracing: boolean): string;
+  /** A file's text that gives one command its own directory and variables. */
+  preparation(overrides: Overrides): string;
+  /** Runs a command in the foreground: one line runs it, the next reports, even when the first was interrupted. */
+  foreground(command: ForegroundLine): string;
+  /** The reporting line alone, sent again after a signal that may have swallowed it. */
+  report(number: number): string;
+  /** Makes the shell repeat its last report. */
+  again(): string;
+  /** Runs a command in a subshell of its own and reports how that ended. */
+  background(command: BackgroundLine): string;
+  /** Takes a snapshot of the shell's state. */
+  snapshot(): string;
+}
+
+/** One word that the shell takes literally. */
+export const quote = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
+
+/** A file of the session's directory, short: zsh reads its lines a byte at a time. */
+export const inDirectory = (name: string) => `"$__lmp/${name}"`;

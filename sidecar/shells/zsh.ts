@@ -1,0 +1,125 @@
+import { preparation } from './bash';
+import { quote, type ShellDialect, type ShellFiles } from './dialect';
+
+/**
+ * As in bash, with zsh's own words. A user's function called `builtin` would be taken for the builtin, so then the report
+ * goes through a program instead: slower, and still right.
+ */
+const boot = ({ directory, control, snapshot, status }: ShellFiles, sessionId: string) => `
+PS1= PS2= PROMPT_COMMAND=
+unset HISTFILE
+unsetopt zle monitor prompt_sp prompt_cr bang_hist check_jobs hup bg_nice notify
+setopt interactive_comments
+precmd_functions=() preexec_functions=()
+(( \${+functions[precmd]} )) && unfunction precmd
+(( \${+functions[preexec]} )) && unfunction preexec
+typeset -gr __lmp=${quote(directory)}
+export LIMPET_COMMAND_ID=${sessionId}:0
+
+__lmp_w() {
+  if (( \${+functions[builtin]} )); then
+    /usr/bin/printf '%s\\0%s\\0%s\\0%s\\0' "$@"
+  else
+    builtin printf '%s\\0%s\\0%s\\0%s\\0' "$@"
+  fi 1<>${quote(control)}
+}
+__lmp_d() {
+  __lmp_w D "$1" "$2" "\${PWD-}"
+  __lmp_last=$1:$2
+  LIMPET_COMMAND_ID=${sessionId}:$(( $1 + 1 ))
+}
+__lmp_again() { __lmp_d "\${__lmp_last%%:*}" "\${__lmp_last#*:}"; }
+__lmp_r() { return "$1"; }
+__lmp_f() { __lmp_w F "$1" "$2" ''; }
+__lmp_id() { LIMPET_COMMAND_ID=${sessionId}:$1; }
+__lmp_p() { __lmp_w P "$1" "\${sysparams[pid]}" ''; }
+__lmp_e() {
+  print -r -- "$1 $2" >>|${quote(status)}
+  __lmp_w E "$1" "$2" ''
+}
+__lmp_b() {
+  LIMPET_COMMAND_ID=${sessionId}:$1
+  __lmp_w B "\${__lmp_restored-}" "$$" "\${PWD-}"
+}
+__lmp_keep() {
+  local __lmp_v
+  __lmp_undo=
+  for __lmp_v in "$@"; do
+    if (( \${(P)+__lmp_v} )); then
+      __lmp_undo+="$(builtin typeset -p "$__lmp_v")"$'\\n'
+    else
+      __lmp_undo+="builtin unset $__lmp_v"$'\\n'
+    fi
+  done
+  __lmp_undo+="builtin cd -q -- \${(qq)PWD}"$'\\n'"OLDPWD=\${(qq)OLDPWD}"$'\\n'
+}
+# Special and read-only parameters are left out: assigning to one would abort the restoring.
+__lmp_snap() {
+  builtin setopt >|${quote(`${snapshot}.options`)}
+  builtin emulate -L zsh
+  local __lmp_k __lmp_t
+  {
+    for __lmp_k __lmp_t in "\${(@kv)parameters}"; do
+      [[ $__lmp_k == (__lmp*|argv|_|LIMPET_COMMAND_ID) || $__lmp_t == *(readonly|local|hide)* ]] && continue
+      [[ $__lmp_t == *special* && $__lmp_t != *export* && $__lmp_k != (IFS|fpath|cdpath|WORDCHARS) ]] && continue
+      builtin typeset -p -- $__lmp_k
+    done
+    for __lmp_k in "\${(@k)functions}"; do
+      [[ $__lmp_k == __lmp* ]] || builtin functions -- $__lmp_k
+    done
+    builtin print -n 'umask '
+    builtin umask
+    builtin print -r -- "set -- \${(qq)@}"
+    builtin print -r -- "builtin cd -q -- \${(qq)PWD}"
+    builtin alias -L
+    while builtin read -r __lmp_k; do
+      [[ $__lmp_k == (interactive|shinstdin|login|privileged|restricted|(no)#zle|(no)#monitor|(no)#rcs|xtrace) ]] ||
+        builtin print -r -- "setopt $__lmp_k"
+    done <${quote(`${snapshot}.options`)}
+    builtin print -r -- '__lmp_restored=all'
+  } >|${quote(`${snapshot}.new`)} 2>/dev/null
+  {
+    builtin typeset -x -p
+    builtin print -r -- "builtin cd -q -- \${(qq)PWD}"
+    builtin print -r -- '__lmp_restored=environment'
+  } >|${quote(`${snapshot}.environment.new`)} 2>/dev/null
+  __lmp_w T "$?" '' ''
+}
+zmodload zsh/system zsh/parameter
+zshexit_functions+=(__lmp_snap)
+`;
+
+/** Its own start files are zsh's business: it reads them unless told not to. */
+export const zsh: ShellDialect = {
+  name: 'zsh',
+  arguments: (_bootFile, profile) => (profile === 'user' ? ['-i'] : ['-f', '-i']),
+  boot: (files, sessionId) => boot(files, sessionId),
+  ready: (next, restoreFile, bootFile) =>
+    `\\. ${quote(bootFile)} </dev/null\n` +
+    (restoreFile === undefined ? '' : `\\. ${quote(restoreFile)} </dev/null >/dev/null 2>&1\n`) +
+    `__lmp_b ${next}\n\\exec >/dev/null 2>&1\n`,
+  // Tracing is switched off around the wrapper's own lines, so the text switches it on again.
+  commandText: (command, tracing) => `${tracing ? '\\setopt xtrace;' : ''}${command}\n`,
+  preparation: (overrides) => preparation(overrides, 'builtin cd -q --', 'builtin '),
+  foreground({ number, files, lastStatus, announce, prepared }) {
+    const before = (announce ? `__lmp_id ${number};` : '') + (lastStatus === 0 ? '' : `__lmp_r ${lastStatus}&&:;`);
+    // Redirected as a group: on the command itself the redirection would not reach what "set -x" prints.
+    const run = `{ \\. ${files.text} } <${files.stdin} 1<>${files.stdout} 2<>${files.stderr}`;
+    if (prepared === undefined) return `${before}${run}\n${this.report(number)}`;
+    return (
+      `if \\. ${prepared};then ${before}${run};else __lmp_f ${number} $?;fi\n` +
+      `__lmp_s=$? __lmp_o=$-;\\unsetopt xtrace;\\eval "$__lmp_undo";__lmp_d ${number} "$__lmp_s $__lmp_o"\n`
+    );
+  },
+  report: (number) => `__lmp_s=$? __lmp_o=$-;\\unsetopt xtrace;__lmp_d ${number} "$__lmp_s $__lmp_o"\n`,
+  again: () => '__lmp_again\n',
+  background({ number, files, prepared }) {
+    const prepare = prepared === undefined ? '' : `\\. ${prepared}||\\exit 125;`;
+    return (
+      `( \\trap '__lmp_e ${number} $?' EXIT;__lmp_p ${number};` +
+      `( __lmp_id ${number};${prepare}\\. ${files.text} ) ` +
+      `<${files.stdin} 1<>${files.stdout} 2<>${files.stderr} ) &!\n`
+    );
+  },
+  snapshot: () => '__lmp_snap "$@"\n',
+};
