@@ -11,6 +11,15 @@ const flags = [
   '--disable-sync',
 ];
 
-export function openBrowser() {
-  return chromium.launch({ executablePath: onPath('chromium'), headless: true, args: flags });
+/** A browser that counts as a process of the playground, and leaves signals to us. */
+export function openBrowser({ env }) {
+  return chromium.launch({
+    executablePath: onPath('chromium'),
+    headless: true,
+    args: flags,
+    env,
+    handleSIGINT: false,
+    handleSIGTERM: false,
+    handleSIGHUP: false,
+  });
 }

@@ -3,6 +3,7 @@ import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { onInterrupt } from './interrupt.mjs';
 import { run, withProgress } from './run.mjs';
 import { ensureSystemPackages, packagesToBuildTheEditor } from './system-packages.mjs';
 
@@ -28,12 +29,15 @@ export async function ensureCodeServer() {
   await mkdir(cache, { recursive: true });
   // Built beside its final place and renamed, so that an interrupted installation is never taken for a whole one.
   const building = await mkdtemp(join(cache, 'installing-'));
+  const remove = () => rm(building, { recursive: true, force: true });
+  const forget = onInterrupt(remove);
   try {
     await withProgress(`Installing code-server ${version} (once; 2 to 5 minutes, 750 MB)`, () => installInto(building));
     await rm(home, { recursive: true, force: true });
     await rename(building, home);
   } finally {
-    await rm(building, { recursive: true, force: true });
+    forget();
+    await remove();
   }
   return installed;
 }

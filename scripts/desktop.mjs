@@ -3,6 +3,7 @@ import { existsSync, realpathSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { downloadAndUnzipVSCode, resolveCliArgsFromVSCodeExecutablePath, runTests } from '@vscode/test-electron';
+import { onInterrupt } from './interrupt.mjs';
 import { run } from './run.mjs';
 import { onPath } from './system-packages.mjs';
 
@@ -45,6 +46,7 @@ export async function openDesktop(command, playground, vsix) {
     child.once('exit', resolve);
   });
   const stop = async () => {
+    forget();
     // The command only waits: the program itself left its process id in its profile.
     const lock = await readFile(join(playground.userData, 'code.lock'), 'utf8').catch(() => '');
     const pid = Number.parseInt(lock, 10);
@@ -57,5 +59,6 @@ export async function openDesktop(command, playground, vsix) {
     }
     await ended;
   };
+  const forget = onInterrupt(stop);
   return { ended, stop };
 }

@@ -47,7 +47,7 @@ function insideTheEditor(codeServer) {
     const host = await packageTestHost(await buildTestHost(await folderIn(playground, 'test-host')));
     const workbench = await startWorkbench(codeServer, playground, { vsixs: [vsixPath, host] });
     // The extension host starts with the first window.
-    const browser = await openBrowser();
+    const browser = await openBrowser(playground);
     const page = await browser.newPage();
     try {
       await page.goto(workbench.url);

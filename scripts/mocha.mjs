@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { onInterrupt } from './interrupt.mjs';
 import { root } from './run.mjs';
 
 /** Runs mocha as a process of its own and answers with its figures; a run that breaks off counts as a failure. */
@@ -17,8 +18,12 @@ export async function mocha(args, env = {}) {
         stdio: ['ignore', 'inherit', 'inherit'],
         env: { ...process.env, LIMPET_TEST_REPORT: report, ...env },
       });
+      const forget = onInterrupt(() => child.kill('SIGTERM'));
       child.once('error', reject);
-      child.once('close', (exitCode) => resolve(exitCode));
+      child.once('close', (exitCode) => {
+        forget();
+        resolve(exitCode);
+      });
     });
     const figures = JSON.parse(await readFile(report, 'utf8').catch(() => 'null'));
     if (figures === null) throw new Error(`mocha broke off with exit code ${code}`);

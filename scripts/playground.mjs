@@ -1,6 +1,7 @@
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { onInterrupt } from './interrupt.mjs';
 import { root, until } from './run.mjs';
 
 const settings = {
@@ -14,6 +15,7 @@ const settings = {
   'workbench.welcomePage.walkthroughs.openOnInstall': false,
   'chat.disableAIFeatures': true,
   'workbench.secondarySideBar.defaultVisibility': 'hidden',
+  'editor.minimap.enabled': false,
   'window.restoreWindows': 'none',
 };
 
@@ -39,10 +41,12 @@ export async function createPlayground() {
     },
     /** Ends what the editor left running (the sidecar outlives it on purpose) and removes everything. */
     async dispose() {
+      forget();
       await endAll(folder);
       await rm(folder, { recursive: true, force: true, maxRetries: 5 });
     },
   };
+  const forget = onInterrupt(() => playground.dispose());
   await cp(join(root, 'sample'), playground.workspace, { recursive: true });
   await mkdir(at('tmp'), { mode: 0o700 });
   await mkdir(join(playground.userData, 'User'), { recursive: true });

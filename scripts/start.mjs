@@ -5,10 +5,6 @@ import { createPlayground } from './playground.mjs';
 import { onPath } from './system-packages.mjs';
 import { startWorkbench } from './workbench.mjs';
 
-const interrupted = new Promise((resolve) => {
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, resolve);
-});
-
 const desktop = onPath('code');
 const codeServer = desktop === undefined ? await ensureCodeServer() : undefined;
 const vsix = await packageExtension({ quiet: true });
@@ -24,9 +20,8 @@ try {
       `\nVS Code with Limpet is ready; open\n\n  ${editor.url}\n\nPress Ctrl-C to end it and everything it started.`,
     );
   }
-  await Promise.race([interrupted, editor.ended]);
+  await editor.ended;
 } finally {
   await editor?.stop();
   await playground.dispose();
 }
-console.log('\nEnded.');

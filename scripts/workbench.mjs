@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { createWriteStream } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { onInterrupt } from './interrupt.mjs';
 import { run, until } from './run.mjs';
 
 /** Starts code-server for a playground, with the given packages installed, and answers once its window can be opened. */
@@ -28,6 +29,7 @@ export async function startWorkbench({ node, entry }, playground, { vsixs, trust
     running = false;
   });
   const stop = async () => {
+    forget();
     for (const signal of ['SIGTERM', 'SIGKILL']) {
       signalGroup(server.pid, signal);
       if (await Promise.race([ended.then(() => true), sleep(5000).then(() => false)])) break;
@@ -35,6 +37,7 @@ export async function startWorkbench({ node, entry }, playground, { vsixs, trust
     // What is left of the group lost its parent and would stay.
     signalGroup(server.pid, 'SIGKILL');
   };
+  const forget = onInterrupt(stop);
   const origin = `http://127.0.0.1:${port}`;
   try {
     await until('code-server to answer', async () => {

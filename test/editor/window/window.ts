@@ -107,6 +107,7 @@ export class EditorWindow {
   async screenshot(name: string): Promise<void> {
     // Out of the way, or the picture shows a hover.
     await this.page.mouse.move(600, 300);
+    await this.page.locator('.workbench-hover').waitFor({ state: 'hidden' });
     await this.page.getByText('Activating Extensions').waitFor({ state: 'hidden' });
     await this.page.screenshot({ path: join(process.env.LIMPET_TEST_RESULTS ?? 'test-results', `${name}.png`) });
   }
