@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buildSync } from 'esbuild';
-import { findRuntimes, SidecarClient } from '../../client/client';
+import { SidecarClient } from '../../client/client';
 import { pipePath } from '../../protocol/places';
 
 const root = join(__dirname, '../..');
@@ -107,13 +107,30 @@ export class Sandbox {
   async dispose(): Promise<void> {
     for (const client of this.clients) client.dispose();
     for (const program of this.started) await program.kill('SIGTERM');
-    // Those that a client started are nobody's children.
-    for (const { pid } of findRuntimes(this.runtimeDir)) {
-      process.kill(pid, 'SIGTERM');
-      await until(() => findRuntimes(this.runtimeDir).every((runtime) => runtime.pid !== pid), `${pid} is gone`);
-    }
+    // Those that a client started are nobody's children; one that lost a race may only just be starting.
+    await until(() => {
+      const left = sidecarsOf(this.runtimeDir);
+      for (const pid of left) process.kill(pid, 'SIGTERM');
+      return left.length === 0;
+    }, 'every sidecar is gone');
     rmSync(this.dir, { recursive: true, force: true });
   }
+}
+
+/** Every process of this test run that is a sidecar of that directory. */
+function sidecarsOf(runtimeDir: string): number[] {
+  const read = (file: string) => {
+    try {
+      return readFileSync(file, 'latin1').split('\0');
+    } catch {
+      return [];
+    }
+  };
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .filter((pid) => read(`/proc/${pid}/cmdline`).includes(programs().sidecar))
+    .filter((pid) => read(`/proc/${pid}/environ`).includes(`LIMPET_RUNTIME_DIR=${runtimeDir}`))
+    .map(Number);
 }
 
 /** A child process with everything it said. */

@@ -1,0 +1,198 @@
+import assert from 'node:assert/strict';
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import net from 'node:net';
+import { join } from 'node:path';
+import { findRuntimes } from '../../client/client';
+import { descriptorPath } from '../../protocol/places';
+import { LineClient } from '../helpers/line-client';
+import { Sandbox, until } from '../helpers/sidecar';
+
+const isAlive = (pid: number) => {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+describe('the life of a sidecar', () => {
+  let sandbox: Sandbox;
+  beforeEach(() => {
+    sandbox = new Sandbox();
+  });
+  afterEach(() => sandbox.dispose());
+
+  const ping = (id = '1') => `${JSON.stringify({ id, method: 'system.ping', params: {} })}\n`;
+
+  it('answers on standard input and ends with it', async () => {
+    const program = sandbox.sidecar(['--stdin']).endInput(ping());
+    assert.equal(await program.end(), 0);
+    const { ok, data } = JSON.parse(program.stdout);
+    assert.deepEqual({ ok, pid: data.pid }, { ok: true, pid: program.pid });
+    assert.equal(program.stderr, '');
+  });
+
+  it('says nothing but answers on standard output', async () => {
+    const program = sandbox.sidecar(['--stdin', '--log-level', 'trace']).endInput(`nonsense\n${ping()}`);
+    assert.equal(await program.end(), 0);
+    assert.equal(
+      program.stdout
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line).ok)
+        .join(),
+      'false,true',
+    );
+  });
+
+  it('answers what is in flight at the end of input, and kills what takes longer than its grace', async () => {
+    const program = sandbox.sidecar(['--stdin']);
+    const send = (id: string, method: string, params: object) =>
+      program.type(`${JSON.stringify({ id, method, params })}\n`);
+    const answer = (id: string) =>
+      until(
+        () =>
+          program.stdout
+            .split('\n')
+            .slice(0, -1)
+            .map((line) => JSON.parse(line))
+            .find((line) => line.id === id),
+        `${id} is answered`,
+      );
+    send('s', 'session.create', { cwd: sandbox.work });
+    const { session_id } = (await answer('s')).data;
+    send('quick', 'exec.run', { session_id, command: 'sleep 0.3; echo done' });
+    program.endInput(
+      `${JSON.stringify({ id: 'slow', method: 'exec.run', params: { session_id, command: 'sleep 300' } })}\n`,
+    );
+    assert.equal((await answer('quick')).data.stdout, 'done\n');
+    assert.equal(await program.end(), 0);
+    assert.ok((await answer('slow')).ok !== undefined);
+    assert.deepEqual(
+      readdirSync(sandbox.runtimeDir).filter((name) => name.startsWith('sidecar')),
+      [],
+    );
+  });
+
+  it('ends everything on SIGTERM, busy sessions included, and leaves nothing behind', async () => {
+    const { program, path } = await sandbox.socketSidecar();
+    const client = await LineClient.connect(path);
+    const pids: number[] = [];
+    for (let n = 0; n < 3; n++) {
+      const { session_id, pid } = await client.data('session.create', { cwd: sandbox.work });
+      pids.push(pid);
+      client.send({
+        id: `busy ${n}`,
+        method: 'exec.run',
+        params: { session_id, command: `sleep 300 & echo $! > pid${n}; trap '' INT TERM; sleep 301` },
+      });
+      await until(() => existsSync(join(sandbox.work, `pid${n}`)), 'the command runs');
+    }
+    assert.equal(await program.kill('SIGTERM'), 0);
+    for (let n = 0; n < 3; n++) assert.ok((await client.answer(`busy ${n}`)).ok !== undefined);
+    assert.deepEqual(pids.filter(isAlive), []);
+    assert.deepEqual(
+      [existsSync(path), existsSync(sandbox.pipe), existsSync(descriptorPath(sandbox.runtimeDir, program.pid))],
+      [false, false, false],
+    );
+    client.dispose();
+  });
+
+  it('refuses requests while it ends, and ends at once when told twice', async () => {
+    const { program, path } = await sandbox.socketSidecar();
+    const client = await LineClient.connect(path);
+    const { session_id } = await client.data('session.create', { cwd: sandbox.work });
+    client.send({
+      id: 'busy',
+      method: 'exec.run',
+      params: { session_id, command: `trap '' INT TERM; echo > ready; while :; do sleep 1; done` },
+    });
+    await until(() => existsSync(join(sandbox.work, 'ready')), 'the command runs');
+    program.child.kill('SIGTERM');
+    const refused = await until(async () => {
+      const answer = await client.request('system.ping');
+      return answer.ok === false && answer;
+    }, 'requests are refused');
+    assert.equal(refused.error?.code, 'shutting_down');
+    program.child.kill('SIGTERM');
+    const asked = Date.now();
+    assert.ok([143, 0].includes((await program.end()) as number));
+    assert.ok(Date.now() - asked < 2000);
+    assert.ok(!existsSync(path));
+    client.dispose();
+  });
+
+  it('ends when asked by a request, which is still answered', async () => {
+    const { program, path } = await sandbox.socketSidecar();
+    const client = await LineClient.connect(path);
+    assert.deepEqual(await client.request('system.shutdown'), { id: 'r1', ok: true, data: {} });
+    assert.equal(await program.end(), 0);
+    client.dispose();
+  });
+
+  it('leaves when it has had no client for the keep-alive time, and not before', async () => {
+    const program = sandbox.sidecar(['--keep-alive', '300']);
+    const client = await until(() => sandbox.connect('test', false).catch(() => undefined), 'it answers');
+    await new Promise((resolve) => setTimeout(resolve, 600));
+    assert.equal((await client.request('system.ping', {})).pong, true);
+    client.dispose();
+    const left = Date.now();
+    assert.equal(await program.end(), 0);
+    assert.ok(Date.now() - left >= 250);
+  });
+
+  it('closes a connection that says nothing', async () => {
+    const { path } = await sandbox.socketSidecar(['--handshake', '200']);
+    const silent = [net.connect(path), net.connect(sandbox.pipe)];
+    const talking = await LineClient.connect(path);
+    await talking.request('system.ping');
+    await Promise.all(silent.map((socket) => until(() => socket.resume().closed, 'it is closed')));
+    assert.equal((await talking.request('system.ping')).ok, true);
+    talking.dispose();
+  });
+
+  it('has a descriptor while it lives; those of dead ones are swept', async () => {
+    const program = sandbox.sidecar();
+    const [runtime] = await until(() => {
+      const found = findRuntimes(sandbox.runtimeDir);
+      return found.length > 0 && found;
+    }, 'it is described');
+    assert.deepEqual([runtime?.pid, runtime?.transports], [program.pid, [{ kind: 'pipe', path: sandbox.pipe }]]);
+    await program.kill('SIGKILL');
+    assert.ok(existsSync(descriptorPath(sandbox.runtimeDir, program.pid)));
+    // The pid of a living process with another start time is not the one described.
+    writeFileSync(descriptorPath(sandbox.runtimeDir, process.pid), JSON.stringify({ ...runtime, pid: process.pid }));
+    assert.deepEqual(findRuntimes(sandbox.runtimeDir), []);
+    assert.deepEqual(
+      readdirSync(sandbox.runtimeDir).filter((name) => name.endsWith('.json')),
+      [],
+    );
+  });
+
+  it('keeps commands, environment values and the token out of its log and out of shells', async () => {
+    const { program, path } = await sandbox.socketSidecar(['--http', '127.0.0.1:0', '--log-level', 'trace'], {
+      LIMPET_TOKEN: 'top-secret-token',
+      LIMPET_MAX_SESSIONS: '9',
+    });
+    const client = await LineClient.connect(path);
+    const { session_id } = await client.data('session.create', {
+      cwd: sandbox.work,
+      env: { PASSWORD: 'secret-value-1' },
+    });
+    const { stdout } = await client.data('exec.run', {
+      session_id,
+      command: 'echo secret-text-2; env',
+      env: { OTHER: 'secret-value-3' },
+    });
+    assert.match(stdout, /PASSWORD=secret-value-1/);
+    assert.doesNotMatch(stdout, /top-secret-token|LIMPET_MAX_SESSIONS|LIMPET_TOKEN/);
+    await client.request('exec.run', { session_id, command: { secret: 'secret-text-4' } });
+    client.raw('{"secret-text-5\n');
+    await client.answer(null);
+    client.dispose();
+    await program.kill('SIGTERM');
+    assert.ok(sandbox.log.length > 0);
+    assert.doesNotMatch(sandbox.log + program.stderr, /secret/);
+  });
+});
