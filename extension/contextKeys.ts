@@ -2,6 +2,11 @@ import * as vscode from 'vscode';
 import { type ContextKey, contextKeys } from './contributions';
 import type { Supervisor } from './supervisor';
 
+/** For a place where there will never be a sidecar. */
+export function publishUnsupported(): void {
+  void vscode.commands.executeCommand('setContext', contextKeys.sidecar, 'unsupported');
+}
+
 export function publishContextKeys(supervisor: Supervisor): vscode.Disposable {
   const set = onlyOnChange((key, value) => void vscode.commands.executeCommand('setContext', key, value));
   set(contextKeys.sidecar, supervisor.state.kind);

@@ -3,7 +3,7 @@ import { SidecarClient } from '../client/client';
 import { createApi, type LimpetApi } from './api';
 import { registerCommands } from './commands';
 import type { Ctx } from './context';
-import { publishContextKeys } from './contextKeys';
+import { publishContextKeys, publishUnsupported } from './contextKeys';
 import { reportIncidents } from './notices';
 import { whyUnsupported } from './platform';
 import { createSessionsView } from './sessions/tree';
@@ -14,6 +14,7 @@ export function activate(extension: vscode.ExtensionContext): LimpetApi | undefi
   const unsupported = whyUnsupported();
   if (unsupported !== undefined) {
     extension.subscriptions.push(registerCommands({ unsupported }), createSessionsView());
+    publishUnsupported();
     void vscode.window.showWarningMessage(unsupported);
     return undefined;
   }

@@ -13,6 +13,8 @@ export interface SupervisorOptions {
   backoffMs?: readonly number[];
   /** After this long without trouble, earlier restarts no longer count. */
   healthyAfterMs?: number;
+  /** How long a sidecar may take to answer; one that is frozen never would. */
+  connectTimeoutMs?: number;
   /** How long an asked-for restart lets the old sidecar clean up before it is killed. */
   graceMs?: number;
 }
@@ -26,6 +28,7 @@ export class Supervisor implements Disposable {
   readonly #connect: () => Promise<SidecarClient>;
   readonly #backoffMs: readonly number[];
   readonly #healthyAfterMs: number;
+  readonly #connectTimeoutMs: number;
   readonly #graceMs: number;
   readonly #listeners = new Set<(state: SidecarState) => void>();
   #state: SidecarState = { kind: 'stopped' };
@@ -40,6 +43,7 @@ export class Supervisor implements Disposable {
     this.#connect = options.connect;
     this.#backoffMs = options.backoffMs ?? [0, 250, 500, 1000, 2000];
     this.#healthyAfterMs = options.healthyAfterMs ?? 60_000;
+    this.#connectTimeoutMs = options.connectTimeoutMs ?? 20_000;
     this.#graceMs = options.graceMs ?? 3000;
   }
 
@@ -99,6 +103,7 @@ export class Supervisor implements Disposable {
     if (this.#disposed) return;
     this.#forgetAttempt();
     const attempt = this.#attempt;
+    this.#timer = setTimeout(() => this.#lost('The sidecar does not answer.'), this.#connectTimeoutMs);
     let client: SidecarClient;
     try {
       client = await this.#connect();
@@ -113,6 +118,7 @@ export class Supervisor implements Disposable {
     client.onClose(() => {
       if (attempt === this.#attempt) this.#lost('The sidecar ended unexpectedly.');
     });
+    clearTimeout(this.#timer);
     this.#timer = setTimeout(() => {
       this.#restarts = 0;
     }, this.#healthyAfterMs);

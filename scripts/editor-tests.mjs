@@ -129,6 +129,10 @@ async function readReport(path) {
 
 function sum(all) {
   const total = { passed: 0, failed: 0, skipped: 0 };
-  for (const figures of all) for (const name of Object.keys(total)) total[name] += figures[name];
+  for (const figures of all) {
+    if (figures.passed + figures.failed + figures.skipped === 0)
+      throw new Error('A part of the editor tests ran no test.');
+    for (const name of Object.keys(total)) total[name] += figures[name];
+  }
   return total;
 }

@@ -34,6 +34,15 @@ describe('the sidecar', () => {
     assert.equal(api.sidecar.state, 'running');
   });
 
+  it('is replaced by Limpet: Restart Sidecar even when it is frozen', async () => {
+    const api = await startLimpet();
+    const frozen = await pidOf(api);
+    process.kill(frozen, 'SIGSTOP');
+    await vscode.commands.executeCommand(commandIds.restartSidecar);
+    assert.notEqual(await pidOf(api), frozen);
+    await eventually(() => !isAlive(frozen));
+  });
+
   it('is restarted once when two ask for it at the same time', async () => {
     const api = await startLimpet();
     const states: string[] = [];

@@ -78,6 +78,12 @@ describe('the supervisor', () => {
     supervisor.dispose();
   });
 
+  it('does not wait forever for a sidecar that never answers', async () => {
+    const { supervisor } = supervise(() => new Promise(() => undefined), { connectTimeoutMs: 1 });
+    await assert.rejects(supervisor.client(), { message: 'The sidecar does not answer.' });
+    supervisor.dispose();
+  });
+
   it('counts the restarts of a sidecar that comes up and dies at once', async () => {
     let attempts = 0;
     const { supervisor } = supervise(async () => {

@@ -44,6 +44,14 @@ describe('the window', () => {
     await window.page.getByRole('tab', { name: 'sidecar.log' }).waitFor();
   });
 
+  it('finds the same sidecar again after a reload', async () => {
+    await window.openLimpet();
+    const before = await window.sidecarPid();
+    await window.reload();
+    await window.openLimpet();
+    assert.equal(await window.sidecarPid(), before);
+  });
+
   it('restarts the sidecar from the command palette, without a message', async () => {
     await window.openLimpet();
     const before = await window.sidecarPid();

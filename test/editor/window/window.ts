@@ -55,10 +55,19 @@ export class EditorWindow {
         '--disable-sync',
       ],
     });
-    const page = await browser.newPage({ viewport: { width: 1200, height: 720 } });
-    await page.goto(factsOf(name).url);
-    await page.locator('.monaco-workbench .statusbar').waitFor();
-    return new EditorWindow(page, browser);
+    const window = new EditorWindow(await browser.newPage({ viewport: { width: 1200, height: 720 } }), browser);
+    await window.page.goto(factsOf(name).url);
+    await window.ready();
+    return window;
+  }
+
+  async reload(): Promise<void> {
+    await this.page.reload();
+    await this.ready();
+  }
+
+  private ready(): Promise<void> {
+    return this.page.locator('.monaco-workbench .statusbar').waitFor();
   }
 
   /** The view container's icon in the activity bar. */
