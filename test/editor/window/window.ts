@@ -56,6 +56,7 @@ export class EditorWindow {
       ],
     });
     const window = new EditorWindow(await browser.newPage({ viewport: { width: 1200, height: 720 } }), browser);
+    window.page.setDefaultTimeout(20_000);
     await window.page.goto(factsOf(name).url);
     await window.ready();
     return window;
