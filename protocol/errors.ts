@@ -64,7 +64,7 @@ export const failure = {
   unknownMethod: (method: string) =>
     new LimpetError(
       'unknown_method',
-      `There is no method ${quote(method)}. runtime.describe lists what this sidecar can do.`,
+      `There is no method ${quote(method)}. runtime.describe lists the methods there are.`,
     ),
   invalidParams: (detail: string, data?: Record<string, unknown>) => new LimpetError('invalid_params', detail, data),
   payloadTooLarge: (limit: number) =>

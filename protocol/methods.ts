@@ -79,6 +79,7 @@ export const runtimeDescription = z.object({
   transports: z.array(z.string()),
   shells: z.array(z.object({ name: z.string(), path: z.string(), version: z.string() })),
   features: z.array(z.string()),
+  methods: z.array(z.string()),
   limits: value.limits,
 });
 

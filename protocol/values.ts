@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { errorCodes } from './errors';
-import { defaultLimits, maxTimeoutMs } from './limits';
+import { defaultLimits, type Limits, maxTimeoutMs } from './limits';
 
 const withoutNul = (text: string) => !text.includes('\0');
 const noNul = { error: 'must not contain a NUL character' };
@@ -45,7 +45,9 @@ export const outcome = z.enum(['exited', 'signaled', 'timed_out', 'cancelled', '
 export const sessionState = z.enum(['creating', 'idle', 'running', 'terminated']);
 export const commandState = z.enum(['queued', 'running', 'finished']);
 
-export const limits = z.record(z.string(), z.number());
+export const limits = z.object(
+  Object.fromEntries(Object.keys(defaultLimits).map((name) => [name, z.number()])) as Record<keyof Limits, z.ZodNumber>,
+);
 
 export const runningCommand = z.object({ commandId, command: z.string(), startedAt: z.string() });
 

@@ -122,6 +122,7 @@ export class Server {
       transports: this.facts.transports(),
       shells: await engine.shells(),
       features: this.facts.features(),
+      methods: Object.keys(methods),
       limits: engine.limits,
     };
   }
