@@ -27,6 +27,7 @@ forEachShell('The output store', (suite) => {
 
   it('has an empty log for a silent command', async () => {
     const { logPath } = await suite.session.run('true');
+    await until('the log is there', () => existsSync(logPath));
     assert.equal(await readFile(logPath, 'latin1'), '');
   });
 
@@ -46,7 +47,7 @@ forEachShell('The output store', (suite) => {
           }),
         );
         const { logPath } = await session.run(lines.join('\n'));
-        const { stdout, stderr } = parsePrefixLog(await readFile(logPath));
+        const { stdout, stderr } = parsePrefixLog(existsSync(logPath) ? await readFile(logPath) : Buffer.alloc(0));
         assert.deepEqual({ stdout: [...stdout], stderr: [...stderr] }, expected);
       }),
       { numRuns: 30 },
@@ -69,6 +70,7 @@ forEachShell('The output store', (suite) => {
       ['exit 42', 42],
     ] as const) {
       const { logPath } = await session.run(command);
+      await until('the code is published', () => existsSync(exitFile(logPath)));
       assert.equal(readFileSync(exitFile(logPath), 'utf8').trim(), String(code), command);
     }
   });
@@ -113,7 +115,7 @@ forEachShell('The output store', (suite) => {
     assert.ok(!isMarkedFinal(path));
     await writeFile(join(session.cwd, 'go'), '');
     const { logPath } = await command.wait();
-    assert.ok(isMarkedFinal(logPath ?? path));
+    await until('it is marked', () => isMarkedFinal(logPath ?? path));
     assert.equal(parsePrefixLog(await readFile(logPath ?? path)).stdout.toString(), 'now\nlate\n');
   });
 
@@ -284,6 +286,7 @@ describe('The caps of the output store', () => {
     const result = await session.run('seq 1 500000; echo end', { maxOutputBytes: 10_000 });
     assert.deepEqual([result.exitCode, result.stdoutBytes], [0, 3_388_899]);
     assert.ok(result.stdout.endsWith('500000\nend\n'), 'the tail is there all the same');
+    await until('the log is there', () => existsSync(result.logPath));
     assert.ok(statSync(result.logPath).size <= 250_000, 'the log is bounded');
     assert.notDeepEqual(result.notes, []);
     const { droppedBytes } = await session.engine.output({

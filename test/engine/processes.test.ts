@@ -287,6 +287,12 @@ forEachShell('Processes', (suite) => {
     await session.expect(`echo "\${LAYER-unset}"`, { stdout: 'unset\n' });
   });
 
+  it('keeps what a command with an environment of its own changes', async () => {
+    const { session } = suite;
+    await session.expect('cd "$where"; copy=$where', { cwd: '/' }, { env: { where: '/' } });
+    await session.expect(`echo "$copy \${where-unset}"`, { stdout: '/ unset\n', cwd: '/' });
+  });
+
   it('leaves directory and environment alone also when the command is cancelled, fails or ends the shell', async () => {
     const { session, opened } = suite;
     await session.run('export ONLY=session');

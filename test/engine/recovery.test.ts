@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
+import { constants } from 'node:os';
 import { join } from 'node:path';
 import type { ChangeEvent } from '../../protocol/values';
 import { forEachShell, until } from '../helpers/engine';
@@ -130,8 +131,11 @@ forEachShell('Recovery', (suite) => {
 
   it('reports the crash of the shell with its signal', async () => {
     await suite.session.run('ulimit -c 0');
-    for (const signal of ['SEGV', 'ABRT'] as const) {
-      const { outcome, exitCode, signal: reported } = await suite.session.run(`kill -${signal} $$`);
+    for (const [number, signal] of [
+      [11, 'SEGV'],
+      [6, 'ABRT'],
+    ] as const) {
+      const { outcome, exitCode, signal: reported } = await suite.session.run(`kill -${number} $$`);
       assert.deepEqual([outcome, exitCode, reported], ['shell_exited', null, `SIG${signal}`]);
     }
     await suite.session.expect('echo next', { stdout: 'next\n' });
