@@ -84,7 +84,7 @@ function startSidecar(options: StartOptions, env: NodeJS.ProcessEnv): Started {
     // Another one was faster: that is the one to connect to.
     if (code === exitCodes.alreadyRunning) return;
     const reason = said.trim().replace(/^limpet sidecar: /, '') || `it ended with code ${code ?? 'none'}`;
-    problem = new SidecarUnavailable(`The sidecar could not be started: ${reason}`, code ?? undefined);
+    problem ??= new SidecarUnavailable(`The sidecar could not be started: ${reason}`, code ?? undefined);
   });
   return { failure: () => problem, release: () => release(child) };
 }

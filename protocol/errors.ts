@@ -55,6 +55,8 @@ export const failure = {
   invalidRequest: (detail: string) => new LimpetError('invalid_request', detail),
   idInUse: () =>
     new LimpetError('invalid_request', 'A request with this "id" is still running. Give each request its own.'),
+  callStopped: () =>
+    new LimpetError('invalid_request', 'The client ended this request before its answer; the command goes on.'),
   tooManyRequests: (limit: number) =>
     new LimpetError(
       'overloaded',

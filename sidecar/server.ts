@@ -48,11 +48,14 @@ const table: { [M in MethodName]: Handler<M> } = {
   'session.destroy': async (server, params) => nothing((await server.engine()).destroySession(params.sessionId)),
   'exec.run': async (server, params, call) => (await server.engine()).run(signed(params, call)),
   'exec.stream': async (server, params, call) =>
-    (await server.engine()).stream(signed(params, call), call.emit as Emit<StreamEvent>, call.signal),
+    untilStopped(
+      call,
+      (await server.engine()).stream(signed(params, call), call.emit as Emit<StreamEvent>, call.signal),
+    ),
   'exec.start': async (server, params, call) => (await server.engine()).start(signed(params, call)),
   'exec.follow': async (server, params, call) =>
-    (await server.engine()).follow(params, call.emit as Emit<StreamEvent>, call.signal),
-  'exec.wait': async (server, params, call) => (await server.engine()).wait(params, call.signal),
+    untilStopped(call, (await server.engine()).follow(params, call.emit as Emit<StreamEvent>, call.signal)),
+  'exec.wait': async (server, params, call) => untilStopped(call, (await server.engine()).wait(params, call.signal)),
   'exec.output': async (server, params) => (await server.engine()).output(params),
   'exec.input': async (server, params) => nothing((await server.engine()).input(params)),
   'exec.cancel': async (server, params) => (await server.engine()).cancel(params),
@@ -144,4 +147,14 @@ const nothing = (done: Promise<void>) => done.then(() => ({}));
 function signed<P extends { origin?: string | undefined }>(params: P, { caller }: Call): P {
   params.origin ??= caller.name ?? caller.transport;
   return params;
+}
+
+/** What the engine makes of an answer that nobody wants any more does not matter. */
+function untilStopped<R>({ signal }: Call, work: Promise<R>): Promise<R> {
+  const stopped = new Promise<never>((_, reject) => {
+    const stop = () => reject(failure.callStopped());
+    if (signal.aborted) stop();
+    else signal.addEventListener('abort', stop, { once: true });
+  });
+  return Promise.race([work, stopped]);
 }

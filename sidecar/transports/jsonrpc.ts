@@ -67,7 +67,8 @@ export function serveJsonRpc(
       return outlet.ready();
     };
     const call = calls.begin(caller, emit);
-    token.onCancellationRequested(() => call.stop());
+    if (token.isCancellationRequested) call.stop();
+    else token.onCancellationRequested(() => call.stop());
     try {
       return await server.handle(method, params, call);
     } catch (thrown) {
