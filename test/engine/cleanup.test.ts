@@ -32,13 +32,13 @@ const escapes: Array<[string, string]> = [
 ];
 
 let marks = 0;
-const newMark = () => `LIMPET_TEST_MARK=${process.pid}-${++marks}.`;
+const newMark = () => `MARKED_BY_TEST=${process.pid}-${++marks}.`;
 
 forEachShell('Clean-up', (suite) => {
   for (const [name, command] of escapes) {
     it(`leaves nothing of ${name} after destroy`, async () => {
       const mark = newMark();
-      const session = await suite.opened.session(suite.shell, { env: { LIMPET_TEST_MARK: mark.split('=')[1] ?? '' } });
+      const session = await suite.opened.session(suite.shell, { env: { MARKED_BY_TEST: mark.split('=')[1] ?? '' } });
       await session.run(command, { timeoutMs: 10_000 });
       assert.ok(processesMarked(mark).length >= 2, 'the shell and what it left run');
       await session.destroy();
@@ -58,7 +58,7 @@ forEachShell('Clean-up', (suite) => {
 
   it('kills what runs, in the foreground and in the background, when a session is destroyed', async () => {
     const mark = newMark();
-    const session = await suite.opened.session(suite.shell, { env: { LIMPET_TEST_MARK: mark.split('=')[1] ?? '' } });
+    const session = await suite.opened.session(suite.shell, { env: { MARKED_BY_TEST: mark.split('=')[1] ?? '' } });
     const behind = await session.start(fixture('ignores-signals.sh'), { background: true });
     await behind.wait([{ output: 'ready' }]);
     const front = await session.start(`echo ready; yes | cat | tail`);
@@ -140,7 +140,7 @@ forEachShell('Clean-up', (suite) => {
     const { shell } = suite;
     const descriptors = openDescriptors();
     const mark = newMark();
-    const env = { ...process.env, LIMPET_TEST_MARK: mark.split('=')[1] };
+    const env = { ...process.env, MARKED_BY_TEST: mark.split('=')[1] };
     const engine = await OpenedEngine.open({ env });
     try {
       const sessions = await Promise.all([1, 2, 3, 4].map(() => engine.session(shell)));

@@ -39,13 +39,12 @@ forEachShell('The output store', (suite) => {
     await fc.assert(
       fc.asyncProperty(writes, async (pieces) => {
         const expected: Record<'stdout' | 'stderr', number[]> = { stdout: [], stderr: [] };
-        const lines = await Promise.all(
-          pieces.map(async ([toStderr, content], index) => {
-            await writeFile(join(session.cwd, `piece-${index}`), Buffer.from(content));
-            expected[toStderr ? 'stderr' : 'stdout'].push(...content);
-            return `cat piece-${index}${toStderr ? ' >&2' : ''}`;
-          }),
-        );
+        const lines: string[] = [];
+        for (const [index, [toStderr, content]] of pieces.entries()) {
+          await writeFile(join(session.cwd, `piece-${index}`), Buffer.from(content));
+          expected[toStderr ? 'stderr' : 'stdout'].push(...content);
+          lines.push(`cat piece-${index}${toStderr ? ' >&2' : ''}`);
+        }
         const { logPath } = await session.run(lines.join('\n'));
         const { stdout, stderr } = parsePrefixLog(existsSync(logPath) ? await readFile(logPath) : Buffer.alloc(0));
         assert.deepEqual({ stdout: [...stdout], stderr: [...stderr] }, expected);

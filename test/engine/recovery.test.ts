@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
-import { constants } from 'node:os';
 import { join } from 'node:path';
 import type { ChangeEvent } from '../../protocol/values';
 import { forEachShell, until } from '../helpers/engine';
