@@ -1,7 +1,8 @@
+import { LimpetError } from '../protocol/errors';
 import type { Event, MethodName, Params, Result, StreamedMethodName } from '../protocol/methods';
 import { protocolVersion } from '../protocol/version';
 import { type CallOptions, connectionLost, Endpoint } from './endpoint';
-import { connectOrStart, type StartOptions } from './start';
+import { connectOrStart, defaultStartTimeoutMs, type StartOptions } from './start';
 
 export { followCommand } from './follow';
 export { runtimeDirectoryOf, sidecarLogPath, stateDirectoryOf } from './places';
@@ -20,13 +21,19 @@ export class SidecarClient {
 
   /** Finds a living sidecar through the runtime directory, or starts one, and shakes hands. */
   static async connect(options: ConnectOptions): Promise<SidecarClient> {
-    const client = new SidecarClient(new Endpoint(await connectOrStart(options)));
-    try {
-      client.identity = await client.request('system.hello', { clientName: options.clientName, protocolVersion });
-      return client;
-    } catch (thrown) {
-      client.dispose();
-      throw thrown;
+    const deadline = Date.now() + (options.startTimeoutMs ?? defaultStartTimeoutMs);
+    for (;;) {
+      const client = new SidecarClient(new Endpoint(await connectOrStart(options)));
+      try {
+        client.identity = await client.request('system.hello', { clientName: options.clientName, protocolVersion });
+        return client;
+      } catch (thrown) {
+        client.dispose();
+        // A sidecar that is just ending still accepts connections for a moment.
+        const isEnding = thrown instanceof LimpetError && thrown.code === 'shutting_down';
+        if (!isEnding || Date.now() > deadline) throw thrown;
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
     }
   }
 

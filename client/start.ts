@@ -17,6 +17,8 @@ export interface StartOptions {
   start?: boolean;
 }
 
+export const defaultStartTimeoutMs = 15_000;
+
 /** No sidecar answers and none could be started. */
 export class SidecarUnavailable extends Error {
   constructor(
@@ -40,7 +42,7 @@ export async function connectOrStart(options: StartOptions): Promise<net.Socket>
 
   const started = startSidecar(options, { ...env, LIMPET_RUNTIME_DIR: runtimeDir, ELECTRON_RUN_AS_NODE: '1' });
   try {
-    return await connectTo(pipe, started, options.startTimeoutMs ?? 15_000);
+    return await connectTo(pipe, started, options.startTimeoutMs ?? defaultStartTimeoutMs);
   } finally {
     started.release();
   }
