@@ -1,7 +1,7 @@
 import type { Dialect } from '../protocol/dialect';
 import { failure } from '../protocol/errors';
 import { isMethodName, type MethodName, methods, type Params, type Result } from '../protocol/methods';
-import type { StreamEvent } from '../protocol/values';
+import type { CommandResult, StreamEvent } from '../protocol/values';
 import { productVersion, protocolVersion } from '../protocol/version';
 import { followChanges } from './change-feed';
 import type { Emit, Engine } from './engine/engine';
@@ -29,8 +29,17 @@ export interface ServerFacts {
   transports(): string[];
   features(): string[];
   shutDown(): void;
+  /** A command was started or has ended. Its text is not for the log. */
+  logCommand(fields: LoggedResult & { sessionId: string; origin: string | undefined; commandChars: number }): void;
   /** A failure that is a bug: it goes to the log, the caller learns only that there was one. */
   reportBug(method: string, thrown: unknown): void;
+}
+
+interface LoggedResult {
+  commandId: string;
+  outcome?: CommandResult['outcome'] | undefined;
+  exitCode?: number | null | undefined;
+  durationMs?: number | undefined;
 }
 
 type Handler<M extends MethodName> = (server: Server, params: Params<M>, call: Call) => Result<M> | Promise<Result<M>>;
@@ -46,13 +55,14 @@ const table: { [M in MethodName]: Handler<M> } = {
   'session.info': async (server, params) => (await server.engine()).sessionInfo(params.sessionId),
   'session.rename': async (server, params) => (await server.engine()).renameSession(params.sessionId, params.name),
   'session.destroy': async (server, params) => nothing((await server.engine()).destroySession(params.sessionId)),
-  'exec.run': async (server, params, call) => (await server.engine()).run(signed(params, call)),
-  'exec.stream': async (server, params, call) =>
-    untilStopped(
-      call,
-      (await server.engine()).stream(signed(params, call), call.emit as Emit<StreamEvent>, call.signal),
-    ),
-  'exec.start': async (server, params, call) => (await server.engine()).start(signed(params, call)),
+  'exec.run': async (server, params, call) => server.logged(params, (await server.engine()).run(signed(params, call))),
+  'exec.stream': async (server, params, call) => {
+    const engine = await server.engine();
+    const streaming = engine.stream(signed(params, call), call.emit as Emit<StreamEvent>, call.signal);
+    return untilStopped(call, server.logged(params, streaming));
+  },
+  'exec.start': async (server, params, call) =>
+    server.logged(params, (await server.engine()).start(signed(params, call))),
   'exec.follow': async (server, params, call) =>
     untilStopped(call, (await server.engine()).follow(params, call.emit as Emit<StreamEvent>, call.signal)),
   'exec.wait': async (server, params, call) => untilStopped(call, (await server.engine()).wait(params, call.signal)),
@@ -63,10 +73,13 @@ const table: { [M in MethodName]: Handler<M> } = {
   'events.subscribe': async (server, _params, call) => followChanges(await server.engine(), call),
 };
 
+const shellsStaleMs = 30_000;
+
 /** One method table for every transport: checks the parameters, knows the caller, asks the engine. */
 export class Server {
   private opened: SessionEngine | undefined;
   private closing = false;
+  private shells: { asked: number; found: ReturnType<SessionEngine['shells']> } | undefined;
   private readonly startedAt = performance.now();
 
   constructor(
@@ -101,6 +114,23 @@ export class Server {
     return this.opened ?? this.opening;
   }
 
+  /** Notes a command by its id and length. */
+  async logged<R extends LoggedResult>(params: Params<'exec.start'>, work: Promise<R>): Promise<R> {
+    const result = await work;
+    const { sessionId, origin, command } = params;
+    const { commandId, outcome, exitCode, durationMs } = result;
+    this.facts.logCommand({
+      commandId,
+      sessionId,
+      origin,
+      commandChars: command.length,
+      outcome,
+      exitCode,
+      durationMs,
+    });
+    return result;
+  }
+
   hello(params: Params<'system.hello'>, call: Call): Result<'system.hello'> {
     if (params.protocolVersion !== protocolVersion) {
       throw failure.protocolMismatch(productVersion, protocolVersion, params.protocolVersion);
@@ -123,11 +153,19 @@ export class Server {
       platform: `${process.platform}-${process.arch}`,
       pid: process.pid,
       transports: this.facts.transports(),
-      shells: await engine.shells(),
+      shells: await this.knownShells(engine),
       features: this.facts.features(),
       methods: Object.keys(methods),
       limits: engine.limits,
     };
+  }
+
+  /** Asking a shell for its version starts it, so that is not done for every caller. */
+  private knownShells(engine: SessionEngine): Promise<Result<'runtime.describe'>['shells']> {
+    if (this.shells === undefined || performance.now() - this.shells.asked > shellsStaleMs) {
+      this.shells = { asked: performance.now(), found: engine.shells() };
+    }
+    return this.shells.found;
   }
 
   shutDown(): Result<'system.shutdown'> {

@@ -61,6 +61,7 @@ export class Sidecar {
       transports: () => this.transports.map(({ kind }) => kind),
       features: () => ['persistent-state', 'streaming', 'background', 'cancel', 'recovery', 'wait', 'input'],
       shutDown: () => setImmediate(() => this.end('asked to')),
+      logCommand: (fields) => log.info(fields, fields.outcome === undefined ? 'command started' : 'command ended'),
       reportBug: (method, thrown) => {
         if (!(thrown instanceof LimpetError)) log.error({ method, err: thrown }, 'request failed');
       },
