@@ -16,10 +16,20 @@ export class Child {
   }
 
   async ask<A>(question: string): Promise<A> {
+    const settled = new AbortController();
+    const { signal } = settled;
+    const gone = once(this.process, 'exit', { signal }).then(() => {
+      throw new Error(`The child ended while it was asked "${question}".`);
+    });
     this.process.send(question);
-    const answer = await Promise.race([once(this.process, 'message'), once(this.process, 'exit')]);
-    if (this.process.exitCode !== null) throw new Error(`The child ended while it was asked "${question}".`);
-    return answer[0] as A;
+    try {
+      const [answer] = await Promise.race([once(this.process, 'message', { signal }), gone]);
+      return answer as A;
+    } finally {
+      // Takes the listeners away; the promise that lost must not count as unhandled.
+      gone.catch(() => {});
+      settled.abort();
+    }
   }
 
   async dispose(): Promise<void> {
