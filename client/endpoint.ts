@@ -5,7 +5,6 @@ import {
   type RequestMessage,
   type ResponseMessage,
   StreamMessageReader,
-  StreamMessageWriter,
 } from 'vscode-jsonrpc/node';
 import { type ErrorCode, errorCodes, LimpetError } from '../protocol/errors';
 
@@ -28,7 +27,6 @@ interface Waiting {
  */
 export class Endpoint {
   private readonly reader: StreamMessageReader;
-  private readonly writer: StreamMessageWriter;
   private readonly waiting = new Map<number, Waiting>();
   private readonly listeners = new Set<() => void>();
   private nextId = 1;
@@ -37,9 +35,7 @@ export class Endpoint {
 
   constructor(private readonly socket: Socket) {
     this.reader = new StreamMessageReader(socket);
-    this.writer = new StreamMessageWriter(socket);
     this.reader.onError(() => this.close());
-    this.writer.onError(() => this.close());
     this.reader.listen((message) => this.receive(message));
     socket.on('error', () => this.close());
     // The reader decodes asynchronously: what it has read is still to come.
@@ -78,7 +74,6 @@ export class Endpoint {
     if (this.closed) return;
     this.closed = true;
     this.reader.dispose();
-    this.writer.dispose();
     this.socket.destroy();
     for (const { reject } of this.waiting.values()) reject(connectionLost());
     this.waiting.clear();
@@ -86,8 +81,10 @@ export class Endpoint {
     this.listeners.clear();
   }
 
+  /** Header and content in one write: two would wake the other side twice. */
   private send<M extends Message>(message: M): void {
-    this.writer.write(message).catch(() => this.close());
+    const content = JSON.stringify(message);
+    this.socket.write(`Content-Length: ${Buffer.byteLength(content)}\r\n\r\n${content}`);
   }
 
   private receive(message: Message): void {

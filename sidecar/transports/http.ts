@@ -27,12 +27,12 @@ export interface HttpListening {
 }
 
 /** Times within which a client must have sent its headers and its body. */
-const times = {
-  headersTimeout: 10_000,
+const timesFor = (handshakeMs: number) => ({
+  headersTimeout: Math.min(10_000, handshakeMs),
   requestTimeout: 60_000,
   keepAliveTimeout: 5_000,
-  connectionsCheckingInterval: 1_000,
-};
+  connectionsCheckingInterval: Math.min(1_000, handshakeMs),
+});
 
 export async function listenHttp(
   options: HttpOptions,
@@ -40,7 +40,11 @@ export async function listenHttp(
   clients: Clients,
 ): Promise<HttpListening> {
   // Our own guard checks the host, so that its answer is an envelope too.
-  const server = http.createServer({ ...times, requireHostHeader: false, maxHeaderSize: 16 * 1024 });
+  const server = http.createServer({
+    ...timesFor(context.handshakeMs),
+    requireHostHeader: false,
+    maxHeaderSize: 16 * 1024,
+  });
   const port = await listen(server, options);
   const token = obtainToken(options.token, options.runtimeDir, port);
   const guard = makeGuard({ token: token.value, host: options.host, port });

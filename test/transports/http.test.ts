@@ -197,6 +197,26 @@ describe('http', () => {
     assert.match(text, /"code":"invalid_request"/);
   });
 
+  it('does not wait for headers that never end', async () => {
+    const other = new Sandbox();
+    try {
+      other.sidecar(['--http', '127.0.0.1:0', '--handshake', '300']);
+      const socket = net.connect(await listeningPort(other), '127.0.0.1');
+      let text = '';
+      socket.on('data', (data) => {
+        text += data;
+      });
+      socket.write('POST / HTTP/1.1\r\n');
+      const drip = setInterval(() => socket.write('x-more: 1\r\n'), 50);
+      socket.on('error', () => undefined);
+      await until(() => socket.closed, 'the connection is closed');
+      clearInterval(drip);
+      assert.match(text, /^HTTP\/1\.1 408 /);
+    } finally {
+      await other.dispose();
+    }
+  });
+
   it('writes a token of its own to a file for its owner alone, and never to log, descriptor or arguments', async () => {
     const other = new Sandbox();
     try {
