@@ -1,7 +1,6 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rm } from 'node:fs/promises';
 import { Engine } from '../sidecar/engine/engine';
+import { fastDirectory, ordinaryDirectory } from './directory';
 import type { Rival } from './rivals/rival';
 
 export interface OpenedEngine {
@@ -14,8 +13,11 @@ export interface OpenedEngine {
 }
 
 export async function openEngine(): Promise<OpenedEngine> {
-  const directory = await mkdtemp(join(tmpdir(), 'limpet-bench-'));
-  const [runtimeDir, stateDir] = [join(directory, 'run'), join(directory, 'state')];
+  const [runtimeDir, stateDir, directory] = [
+    await fastDirectory('run'),
+    await ordinaryDirectory('state'),
+    await ordinaryDirectory('work'),
+  ];
   const engine = await Engine.open({ runtimeDir, stateDir });
   return {
     engine,
@@ -24,7 +26,7 @@ export async function openEngine(): Promise<OpenedEngine> {
     stateDir,
     async dispose() {
       await engine.close();
-      await rm(directory, { recursive: true, force: true });
+      for (const made of [runtimeDir, stateDir, directory]) await rm(made, { recursive: true, force: true });
     },
   };
 }

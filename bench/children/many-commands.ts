@@ -9,7 +9,7 @@ export interface Footprint {
   files: number;
 }
 
-void openEngine().then(async ({ engine, directory, dispose }) => {
+void openEngine().then(async ({ engine, directory, runtimeDir, stateDir, dispose }) => {
   const { sessionId } = await engine.createSession({ shell: 'bash', cwd: directory });
   const run = async (count: number): Promise<Footprint> => {
     for (let i = 0; i < count; i++) await engine.run({ sessionId, command: i % 10 === 0 ? 'ls /' : 'echo hello' });
@@ -17,7 +17,7 @@ void openEngine().then(async ({ engine, directory, dispose }) => {
       rss: await residentBytes(),
       descriptors: openDescriptors(),
       zombies: zombies(),
-      files: filesUnder(directory),
+      files: filesUnder(runtimeDir) + filesUnder(stateDir),
     };
   };
   serve({ 'run 1000': () => run(1000), 'run 9000': () => run(9000) }, dispose);

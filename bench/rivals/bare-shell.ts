@@ -1,10 +1,10 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, constants, openSync, writeSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { Socket } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fastDirectory } from '../directory';
 import type { Rival } from './rival';
 
 /**
@@ -12,7 +12,7 @@ import type { Rival } from './rival';
  * reports nothing, so nothing that drives a shell from outside can be faster.
  */
 export async function bareShell(): Promise<Rival> {
-  const directory = await mkdtemp(join(tmpdir(), 'limpet-bench-bare-'));
+  const directory = await fastDirectory('bare');
   const [input, output] = [join(directory, 'in'), join(directory, 'out')];
   execFileSync('mkfifo', ['-m', '600', input, output]);
   const inputFd = openSync(input, constants.O_RDWR);

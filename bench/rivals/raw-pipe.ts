@@ -1,14 +1,14 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, constants, openSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { Socket } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fastDirectory } from '../directory';
 
 /** Runs a command whose output goes through a pipe into this process and is thrown away; answers with the bytes seen. */
 export async function drainPipe(command: string): Promise<number> {
-  const directory = await mkdtemp(join(tmpdir(), 'limpet-bench-pipe-'));
+  const directory = await fastDirectory('pipe');
   const path = join(directory, 'out');
   execFileSync('mkfifo', ['-m', '600', path]);
   const readFd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);

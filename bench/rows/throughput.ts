@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { closeSync, existsSync, openSync, writeSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { closeSync, openSync, writeSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { fastDirectory } from '../directory';
 import { openEngine } from '../engine';
 import { median, milliseconds } from '../measure';
 import { drainPipe, drainSpawned } from '../rivals/raw-pipe';
@@ -13,8 +13,8 @@ const rounds = 5;
 
 /** How fast large output is captured, labelled and logged. */
 export async function throughput(): Promise<Row[]> {
-  // In memory where that is possible, so that the source is never what is measured.
-  const directory = await mkdtemp(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'limpet-bench-'));
+  // Not on disk, so that the source is never what is measured.
+  const directory = await fastDirectory('source');
   try {
     const long = join(directory, 'long');
     fill(long, `${'x'.repeat(59)}\n`, 300 * megabyte);
