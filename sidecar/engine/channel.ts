@@ -5,6 +5,9 @@ import { readSocket } from '../output/fifo';
 /** A record from the shell: its kind and three fields, what they mean depends on the kind. */
 export type Record4 = readonly [kind: string, number: string, value: string, cwd: string];
 
+const fieldCount = 4;
+const longestRecord = 64 * 1024;
+const recordMark = /\n=([A-Z])$/;
 const scratch = Buffer.allocUnsafeSlow(64 * 1024);
 
 /**
@@ -51,9 +54,11 @@ export class Channel {
     for (const data of this.takeAll(this.control)) this.receive(data);
   }
 
-  /** Forgets lines that no shell has read, so that the next shell does not find them. */
-  discardLines(): void {
-    for (const _ of this.takeAll(this.input));
+  /** Takes back the lines that no shell has read, so that the next shell does not find them. */
+  takeBackLines(): string {
+    let lines = '';
+    for (const data of this.takeAll(this.input)) lines += Buffer.from(data).toString();
+    return lines;
   }
 
   dispose(): void {
@@ -76,14 +81,23 @@ export class Channel {
     }
   }
 
+  /** A record begins with a mark, so that what a user's trap may have printed in between is passed over. */
   private receive(data: Uint8Array): void {
-    this.partial += Buffer.from(data.buffer, data.byteOffset, data.length).toString('latin1');
-    const fields = this.partial.split('\0');
-    const whole = Math.floor((fields.length - 1) / 4) * 4;
-    this.partial = fields.slice(whole).join('\0');
-    for (let at = 0; at < whole; at += 4) {
-      const [kind = '', number = '', value = '', cwd = ''] = fields.slice(at, at + 4);
+    const fields = (this.partial + Buffer.from(data.buffer, data.byteOffset, data.length).toString('latin1')).split(
+      '\0',
+    );
+    const last = fields.length - 1;
+    let at = 0;
+    while (at + fieldCount <= last) {
+      const kind = recordMark.exec(fields[at] as string)?.[1];
+      if (kind === undefined) {
+        at++;
+        continue;
+      }
+      const [, number = '', value = '', cwd = ''] = fields.slice(at, at + fieldCount);
+      at += fieldCount;
       this.onRecord([kind, number, value, Buffer.from(cwd, 'latin1').toString()]);
     }
+    this.partial = fields.slice(at).join('\0').slice(-longestRecord);
   }
 }

@@ -75,6 +75,11 @@ export class Command {
     return this.state === 'finished';
   }
 
+  /** Enough to recognise it by. */
+  brief(): { commandId: string; command: string; startedAt: string } {
+    return { commandId: this.id, command: this.request.text, startedAt: this.startedAt.toISOString() };
+  }
+
   begin(): void {
     this.state = 'running';
     this.startedAt = new Date();

@@ -21,7 +21,7 @@ export async function restart(
   let failed: unknown;
   for (const restoreFile of [...candidates, undefined]) {
     try {
-      start.channel.discardLines();
+      start.channel.takeBackLines();
       const ready = await ShellProcess.start({ ...start, cwd, restoreFile }, onSpawn);
       if (restoreFile !== undefined && ready.restored === '') continue;
       return { ready, notes: [describe(exit, ready, isCurrent)] };

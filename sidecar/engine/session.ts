@@ -1,4 +1,3 @@
-import { closeSync, ftruncateSync, openSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { Mutex } from 'async-mutex';
 import { failure, LimpetError } from '../../protocol/errors';
 import type { Limits } from '../../protocol/limits';
@@ -8,41 +7,26 @@ import type { LogStore } from '../output/log-store';
 import type { Slot } from '../output/slot';
 import { SlotPool } from '../output/slot-pool';
 import { activityOf, readsFrom } from '../processes/activity';
-import { holdersOf, processesOfCommand, processesOfSession } from '../processes/command-processes';
-import { identify, isAlive, type ProcessIdentity, signalProcess } from '../processes/identity';
+import { processesOfCommand, processesOfSession } from '../processes/command-processes';
+import { type ProcessIdentity, signalProcess } from '../processes/identity';
 import { killAll } from '../processes/kill-ladder';
 import { openFiles } from '../processes/process-table';
-import { inDirectory, type Profile } from '../shells/dialect';
-import type { Shell } from '../shells/find-shells';
-import { Channel, type Record4 } from './channel';
-import { Command, type CommandRequest } from './command';
-import { reportedEnd, shellExitedEnd, unknownEnd } from './command-end';
-import { endCommand, tracesOf } from './interruption';
+import { Background } from './background';
+import { Command, type CommandRequest, type Ending } from './command';
+import { SessionFiles } from './command-files';
+import { Foreground } from './foreground';
+import { endBackground, endForeground, tracesOf } from './interruption';
 import { Publication } from './publication';
-import { restart } from './recovery';
 import type { SessionDirectory } from './session-directory';
 import { transition } from './session-state';
-import { type ShellExit, ShellProcess } from './shell-process';
-import { Snapshots } from './snapshots';
-import { StandardInput } from './standard-input';
+import { ShellHost, type ShellHostOptions } from './shell-host';
+import type { StandardInput } from './standard-input';
 
-const followAfterMs = 1;
-const followRetryMs = 50;
 const snapshotAfterMs = 100;
-const snapshotDeadlineMs = 2000;
-/** What a command left behind often ends in the same moment (a `tee` it wrote to); its output is then still waited for. */
-const holderGraceMs = 8;
-const backgroundGraceMs = 250;
-const watchBackgroundMs = 500;
 
-export interface SessionOptions {
+export interface SessionOptions extends Omit<ShellHostOptions, 'sessionId'> {
   id: string;
   name: string;
-  shell: Shell;
-  profile: Profile;
-  cwd: string;
-  /** The whole environment of the shell. */
-  env: Record<string, string>;
   envKeys: string[];
   defaultTimeoutMs: number | undefined;
   idleTimeoutMs: number | undefined;
@@ -53,110 +37,98 @@ export interface SessionOptions {
   onIdleTimeout: (session: Session) => void;
 }
 
-type ForegroundEnd =
-  | { kind: 'reported'; status: number; cwd: string }
-  | { kind: 'exited'; exit: ShellExit }
-  | { kind: 'destroyed' };
-
 /** A shell and its commands, one after the other. */
 export class Session {
-  name: string;
-  readonly createdAt = new Date();
-  lastActiveAt = new Date();
-  restarts = 0;
-  readonly notes: string[] = [];
   readonly commands = new Map<string, Command>();
+  name: string;
   state: SessionState = 'creating';
-  cwd: string;
-  private shell: ShellProcess | undefined;
+  private readonly createdAt = new Date();
+  private lastActiveAt = new Date();
   private readonly mutex = new Mutex();
-  private readonly channel: Channel;
+  private readonly host: ShellHost;
+  private readonly files: SessionFiles;
+  private readonly foreground: Foreground;
+  private readonly background: Background;
   private readonly slots: SlotPool;
-  private readonly snapshots: Snapshots;
   private readonly publication: Publication;
-  private readonly textFile: number;
-  private textLength = 0;
-  private running: Command | undefined;
-  private endForeground: (end: ForegroundEnd) => void = () => {};
-  private unprepared: string | undefined;
-  private onSnapshot: () => void = () => {};
   private nextNumber = 1;
-  /** The command number the shell exports now. */
-  private announced = 1;
-  private lastStatus = 0;
-  private tracing = false;
   private queued = 0;
-  private profile: Profile;
-  private readonly inputs = new Map<Command, StandardInput>();
-  private readonly background = new Set<Command>();
   private snapshotTimer: NodeJS.Timeout | undefined;
   private idleTimer: NodeJS.Timeout | undefined;
   private destroying: Promise<void> | undefined;
 
   private constructor(private readonly options: SessionOptions) {
+    const { id, directory, logs } = options;
     this.name = options.name;
-    this.cwd = options.cwd;
-    this.profile = options.profile;
-    const { directory } = options;
-    this.channel = new Channel(directory.file('in'), directory.file('ctl'), (record) => this.onRecord(record));
+    this.files = new SessionFiles(directory);
+    this.host = new ShellHost(
+      { ...options, sessionId: id },
+      {
+        reported: (number, status, cwd) => this.foreground.reported(number, status, cwd),
+        unprepared: (why) => this.foreground.unprepared(why),
+        exited: (exit) => this.foreground.exited(exit),
+        backgroundStarted: (number, pid) => this.background.started(number, pid),
+        backgroundEnded: (number, status) => void this.background.ended(number, status),
+      },
+    );
+    this.foreground = new Foreground(this.host, this.files);
+    this.background = new Background(
+      this.host,
+      this.files,
+      (command) => this.changed(command),
+      (command, end, slot) => {
+        this.finish(command, end);
+        this.letGo(command, slot);
+      },
+    );
     this.slots = new SlotPool(directory.path, directory.readySlots, () => directory.addSlot());
-    this.snapshots = new Snapshots(directory);
-    this.publication = new Publication(options.logs);
-    this.textFile = openSync(directory.file('c'), 'w', 0o600);
-    options.logs.makeDirectory(options.id);
+    this.publication = new Publication(logs);
+    logs.makeDirectory(id);
   }
 
   static async create(options: SessionOptions): Promise<Session> {
     const session = new Session(options);
     try {
-      await session.startFirstShell();
-      session.enter('idle');
-      session.restartIdleTimer();
-      return session;
+      await session.host.start();
     } catch (error) {
       await session.destroy();
       throw error;
     }
+    session.enter('idle');
+    session.restartIdleTimer();
+    return session;
   }
 
   get id(): string {
     return this.options.id;
   }
 
-  get isTerminated(): boolean {
-    return this.state === 'terminated';
+  get cwd(): string {
+    return this.host.cwd;
   }
 
   get runningCommand(): Command | undefined {
-    return this.running;
+    return this.foreground.current;
   }
 
   info(): SessionInfo {
-    const { running } = this;
+    const { runningCommand: running, options, host } = this;
     return {
       sessionId: this.id,
       name: this.name,
-      shell: this.options.shell.dialect.name,
-      shellPath: this.options.shell.path,
-      pid: this.shell?.isAlive ? (this.shell.pid ?? null) : null,
+      shell: options.shell.dialect.name,
+      shellPath: options.shell.path,
+      pid: host.pid ?? null,
       state: this.state,
-      cwd: this.cwd,
+      cwd: host.cwd,
       createdAt: this.createdAt.toISOString(),
       lastActiveAt: this.lastActiveAt.toISOString(),
-      restarts: this.restarts,
-      ...(running === undefined
-        ? {}
-        : {
-            runningCommand: {
-              commandId: running.id,
-              command: running.request.text,
-              startedAt: running.startedAt.toISOString(),
-            },
-          }),
+      restarts: host.restarts,
+      ...(running === undefined ? {} : { runningCommand: running.brief() }),
       queued: this.queued,
-      backgroundCount: this.background.size,
-      envKeys: this.options.envKeys,
-      notes: this.notes,
+      backgroundCount: this.background.count,
+      envKeys: options.envKeys,
+      notes: host.notes,
     };
   }
 
@@ -167,24 +139,12 @@ export class Session {
 
   /** Takes a command; it runs when its turn comes. */
   submit(request: CommandRequest, onBusy: 'queue' | 'reject'): Command {
-    if (this.isTerminated) throw failure.sessionTerminated(this.id);
-    if (onBusy === 'reject' && (this.running !== undefined || this.queued > 0)) {
-      throw failure.sessionBusy(this.id, this.running?.id);
-    }
-    const { limits, logs } = this.options;
-    if (this.queued >= limits.maxQueuedCommands) {
-      throw failure.overloaded(
-        `${this.queued} commands already wait in session ${this.id}. Wait for some of them first.`,
-      );
-    }
-    if (request.background && this.background.size >= limits.maxBackgroundCommands) {
-      throw failure.overloaded(`${this.background.size} commands already run in the background of session ${this.id}.`);
-    }
+    this.refuseIfFull(request, onBusy);
     const number = this.nextNumber++;
-    const output = new CommandOutput(logs.create(this.id, number), request.maxOutputBytes);
+    const output = new CommandOutput(this.options.logs.create(this.id, number), request.maxOutputBytes);
     const command = new Command(this.id, number, request, output);
     this.commands.set(command.id, command);
-    if (request.stdin.kind === 'open') this.inputs.set(command, new StandardInput());
+    if (request.stdin.kind === 'open') this.files.keepInputOpen(command);
     this.queued++;
     this.lastActiveAt = new Date();
     void this.mutex.runExclusive(() => this.perform(command));
@@ -192,51 +152,56 @@ export class Session {
   }
 
   input(command: Command): StandardInput | undefined {
-    return this.inputs.get(command);
+    return this.files.input(command);
   }
 
   endInput(command: Command): void {
-    const input = this.inputs.get(command);
-    input?.end((path) => this.hasOpened(path));
+    this.files.input(command)?.end((path) => this.processes().some(({ pid }) => openFiles(pid).includes(path)));
   }
 
   /** Ends a command. Resolves when it is gone, or when everything was tried. */
   async interrupt(command: Command, why: 'cancelled' | 'timed_out', signal?: SignalName): Promise<void> {
     if (command.state === 'queued') {
       this.queued--;
-      this.finish(command, {
-        outcome: why,
-        exitCode: null,
-        signal: null,
-        cwd: this.cwd,
-        notes: ['It was never started.'],
-      });
+      const notes = ['It was never started.'];
+      this.finish(command, { outcome: why, exitCode: null, signal: null, cwd: this.cwd, notes });
+      command.output.end();
+      this.publication.ended(command);
       return;
     }
-    if (command.isFinished || this.shell === undefined) return;
+    if (command.isFinished) return;
     command.ending ??= why;
-    const { shell } = this;
-    const reportAgain = () => this.channel.send(this.options.shell.dialect.report(command.number));
-    await endCommand(command, signal, { shell, reportAgain });
-    if (!command.isFinished && command.request.background) {
-      this.finishBackground(command, unknownEnd(command, this.cwd, 'It ignores even SIGKILL and may still be there.'));
+    if (command.request.background) {
+      await endBackground(command, signal, () => this.processesOf(command));
+      this.background.abandon(command, 'It would not end and may still be there.');
+      return;
     }
+    await endForeground(command, signal, {
+      shell: this.host,
+      processes: () => this.processesOf(command),
+      reportAgain: () => this.foreground.reportAgain(command),
+    });
   }
 
   /** Sends a signal that does not end a command. */
   signal(command: Command, signal: SignalName): void {
-    for (const identity of this.processes(command)) signalProcess(identity, signal);
+    for (const identity of this.processesOf(command)) signalProcess(identity, signal);
   }
 
   /** What a running command is doing, by what the kernel says of its processes. */
   activity(command: Command): Activity {
-    const pids = this.processes(command).map(({ pid }) => pid);
-    return activityOf({ pids, stdin: this.inputs.get(command)?.fifo });
+    const pids = this.processesOf(command).map(({ pid }) => pid);
+    return activityOf({ pids, stdin: this.files.input(command)?.fifo });
   }
 
+  /** By evidence from the kernel. The shell counts: it reads the input itself when the command is a builtin. */
   waitsForInput(command: Command): boolean {
-    const fifo = this.inputs.get(command)?.fifo;
-    return fifo !== undefined && this.withShell(command).some(({ pid }) => readsFrom(pid, fifo));
+    const fifo = this.files.input(command)?.fifo;
+    if (fifo === undefined) return false;
+    const shell = this.host.identity;
+    return [...this.processesOf(command), ...(shell === undefined ? [] : [shell])].some(({ pid }) =>
+      readsFrom(pid, fifo),
+    );
   }
 
   /** Kills everything the session started, and forgets it. */
@@ -245,340 +210,123 @@ export class Session {
     return this.destroying;
   }
 
-  private processes(command: Command): ProcessIdentity[] {
-    const root = command.request.background ? command.pid : this.shell?.pid;
-    return root === undefined ? [] : processesOfCommand(tracesOf(command, root));
-  }
-
-  /** With the shell, which itself reads a foreground command's input when the command is a builtin. */
-  private withShell(command: Command): ProcessIdentity[] {
-    const shell = this.shell?.identity;
-    return shell === undefined ? this.processes(command) : [...this.processes(command), shell];
-  }
-
   private async tearDown(): Promise<void> {
-    const { directory, logs } = this.options;
-    if (!this.isTerminated) this.enter('terminated');
+    this.enter('terminated');
     clearTimeout(this.snapshotTimer);
     clearTimeout(this.idleTimer);
-    const shellPid = this.shell?.pid;
-    await killAll(() => processesOfSession(this.id, directory.path, this.shell?.isAlive ? shellPid : undefined));
-    await this.shell?.exited;
+    await killAll(() => this.processes());
+    await this.host.exited;
     for (const command of this.commands.values()) {
       if (command.isFinished) continue;
       command.slot?.drain();
-      const note = 'The session was destroyed while the command ran.';
       command.ending ??= 'cancelled';
-      this.finish(command, {
-        outcome: command.ending,
-        exitCode: null,
-        signal: 'SIGKILL',
-        cwd: this.cwd,
-        notes: [note],
-      });
+      const notes = ['The session was destroyed before the command ended.'];
+      this.finish(command, { outcome: command.ending, exitCode: null, signal: 'SIGKILL', cwd: this.cwd, notes });
     }
-    this.endForeground({ kind: 'destroyed' });
-    this.channel.dispose();
+    this.foreground.destroyed();
+    this.host.dispose();
     this.slots.dispose();
-    for (const input of this.inputs.values()) input.dispose();
-    this.inputs.clear();
     this.publication.flush();
-    closeSync(this.textFile);
-    directory.remove();
-    logs.leave(this.id);
+    for (const command of this.commands.values()) command.output.log.close();
+    this.files.dispose();
+    this.options.logs.leave(this.id);
   }
 
-  private async startFirstShell(): Promise<void> {
-    const start = () => this.startShell(undefined);
-    if (this.profile === 'clean') return start();
-    try {
-      await start();
-    } catch (error) {
-      if (!(error instanceof LimpetError) || this.isTerminated) throw error;
-      this.profile = 'clean';
-      this.notes.push(`The shell was started without your rc files, because with them it failed. ${error.message}`);
-      await this.shell?.exited;
-      this.channel.discardLines();
-      await start();
+  private get isTerminated(): boolean {
+    return this.state === 'terminated';
+  }
+
+  private refuseIfFull(request: CommandRequest, onBusy: 'queue' | 'reject'): void {
+    const { limits } = this.options;
+    if (this.isTerminated) throw failure.sessionTerminated(this.id);
+    if (onBusy === 'reject' && (this.state === 'running' || this.queued > 0)) {
+      throw failure.sessionBusy(this.id, this.runningCommand?.id);
+    }
+    if (this.queued >= limits.maxQueuedCommands) {
+      throw failure.overloaded(
+        `${this.queued} commands already wait in session ${this.id}. Wait for some of them first.`,
+      );
+    }
+    if (request.background && this.background.count >= limits.maxBackgroundCommands) {
+      throw failure.overloaded(
+        `${this.background.count} commands already run in the background of session ${this.id}.`,
+      );
     }
   }
-
-  private async startShell(restoreFile: string | undefined): Promise<void> {
-    const ready = await ShellProcess.start({ ...this.shellStart(), cwd: this.cwd, restoreFile }, (shell) =>
-      this.adopt(shell),
-    );
-    if (ready.cwd !== '') this.cwd = ready.cwd;
-  }
-
-  private shellStart() {
-    const { shell, id, directory, env } = this.options;
-    const nextNumber = this.announced;
-    return { shell, profile: this.profile, sessionId: id, directory, channel: this.channel, env, nextNumber };
-  }
-
-  private adopt(shell: ShellProcess): void {
-    this.shell = shell;
-    void shell.exited.then((exit) => {
-      if (this.shell !== shell) return;
-      // What the shell said before it ended counts.
-      this.channel.drainRecords();
-      if (this.running !== undefined) this.endForeground({ kind: 'exited', exit });
-    });
-  }
-
-  /** Makes sure that there is a shell; it may have ended while nothing ran. */
-  private async ensureShell(): Promise<string[]> {
-    const { shell } = this;
-    if (shell?.exit === undefined) return [];
-    return this.recover(shell.exit);
-  }
-
-  private async recover(exit: ShellExit): Promise<string[]> {
-    this.restarts++;
-    this.announced = this.nextNumber;
-    const { ready, notes } = await restart(
-      {
-        ...this.shellStart(),
-        candidates: this.snapshots.candidates,
-        directories: [this.cwd, this.options.cwd],
-        exit,
-        isCurrent: this.snapshots.upTo === this.lastStarted,
-      },
-      (shell) => this.adopt(shell),
-    );
-    this.tracing = false;
-    this.cwd = ready.cwd === '' ? this.cwd : ready.cwd;
-    this.notes.splice(0, this.notes.length, ...notes);
-    return notes;
-  }
-
-  private lastStarted = 0;
 
   private async perform(command: Command): Promise<void> {
     if (command.isFinished || this.isTerminated) return;
     this.queued--;
     try {
-      const notes = await this.ensureShell();
-      if (this.isTerminated) return;
       const taken = this.slots.take();
       const slot = taken instanceof Promise ? await taken : taken;
+      if (this.isTerminated) return;
       command.slot = slot;
       command.begin();
-      this.lastStarted = command.number;
       slot.bind(command.output);
-      if (command.request.background) await this.performBackground(command, slot);
-      else await this.performForeground(command, slot, notes);
+      const timer = this.startTimer(command);
+      if (command.request.background) await this.background.start(command, slot);
+      else await this.performForeground(command, slot);
+      if (timer !== undefined) void command.finished.then(() => clearTimeout(timer));
     } catch (error) {
-      this.afterFailure(command, error);
+      if (!this.isTerminated) this.fail(command, error instanceof LimpetError ? error : failure.internal());
     }
   }
 
-  private afterFailure(command: Command, error: unknown): void {
-    if (this.isTerminated) return;
-    if (this.running === command) this.running = undefined;
-    if (this.state === 'running') this.enter('idle');
-    if (command.slot !== undefined) this.freeSlot(command, command.slot);
-    command.fail(error instanceof LimpetError ? error : failure.internal());
-    this.settle(command);
+  private async performForeground(command: Command, slot: Slot): Promise<void> {
+    this.enter('running', command);
+    try {
+      const result = await this.foreground.run(command, slot, () => this.publication.flushIfDue());
+      if (result === undefined || this.isTerminated) return;
+      if ('error' in result) return this.fail(command, result.error);
+      this.finish(command, result.end);
+      if (result.isClosed) {
+        slot.free();
+        this.slotEnded(command, slot);
+      } else this.letGo(command, slot);
+    } finally {
+      if (!this.isTerminated) this.rest(command);
+    }
   }
 
-  private async performForeground(command: Command, slot: Slot, notes: string[]): Promise<void> {
-    const { request, number } = command;
-    const { dialect } = this.options.shell;
-    this.running = command;
-    this.enter('running', command);
-    const ended = new Promise<ForegroundEnd>((resolve) => {
-      this.endForeground = resolve;
-    });
-    this.writeText(dialect.commandText(request.text, this.tracing));
-    const line = dialect.foreground({
-      number,
-      files: {
-        text: inDirectory('c'),
-        stdin: this.stdinWord(command, slot),
-        stdout: inDirectory(`o${slot.number}`),
-        stderr: inDirectory(`e${slot.number}`),
-      },
-      lastStatus: this.lastStatus,
-      announce: this.announced !== number,
-      prepared: this.prepare(command),
-    });
-    this.unprepared = undefined;
-    if (!this.channel.send(line)) throw failure.overloaded('The shell does not read its input. Destroy the session.');
-    this.announced = number + 1;
-    // The shell is at work now, so this is the moment for what can wait.
-    this.publication.flushIfDue();
-    const follower = setTimeout(() => this.follow(command, slot), followAfterMs);
-    const timer = this.startTimer(command);
-    const end = await ended;
-    clearTimeout(follower);
-    clearTimeout(timer);
-    if (end.kind === 'destroyed') return;
-    if (end.kind === 'exited') await this.afterShellExit(command, slot, end.exit);
-    else await this.afterReport(command, slot, end.status, end.cwd, notes);
-    this.running = undefined;
-    if (this.isTerminated) return;
+  /** Back to idleness, and to what was put off until then. */
+  private rest(command: Command): void {
     this.enter('idle', command);
     this.restartIdleTimer();
-    this.scheduleSnapshot();
-  }
-
-  private async afterReport(command: Command, slot: Slot, status: number, cwd: string, notes: string[]): Promise<void> {
-    this.cwd = cwd === '' ? this.cwd : cwd;
-    if (this.unprepared !== undefined) {
-      const error =
-        this.unprepared === '1'
-          ? failure.cwdNotFound(command.request.overrides?.cwd ?? '')
-          : failure.invalidParams('env names a variable that is read-only in this session.');
-      slot.drain();
-      this.freeSlot(command, slot);
-      command.fail(error);
-      this.settle(command);
-      return;
-    }
-    this.lastStatus = status;
-    const end = reportedEnd(command, status, this.cwd);
-    end.notes.push(...notes);
-    if (slot.drain() === 'closed') {
-      this.finish(command, end);
-      slot.free();
-      this.slotEnded(command, slot);
-      return;
-    }
-    if (!(await closes(slot, holderGraceMs))) end.heldOpenBy = holdersOf(slot.paths, this.shell?.pid);
-    this.finish(command, end);
-    slot.linger(() => this.slotEnded(command, slot));
-  }
-
-  private async afterShellExit(command: Command, slot: Slot, exit: ShellExit): Promise<void> {
-    this.lastStatus = exit.code ?? 0;
-    slot.drain();
-    const notes = await this.recover(exit).catch((error: unknown) => [
-      `The shell ended and no new one could be started yet: ${error instanceof LimpetError ? error.message : 'unknown'}`,
-    ]);
-    if (this.isTerminated) return;
-    const end = shellExitedEnd(command, exit, this.cwd, notes);
-    if (!(await closes(slot, holderGraceMs))) end.heldOpenBy = holdersOf(slot.paths, this.shell?.pid);
-    this.finish(command, end);
-    slot.linger(() => this.slotEnded(command, slot));
-  }
-
-  private async performBackground(command: Command, slot: Slot): Promise<void> {
-    const { request, number } = command;
-    const { dialect } = this.options.shell;
-    const name = `c.${number}`;
-    this.options.directory.write(name, dialect.commandText(request.text, false));
-    const line = dialect.background({
-      number,
-      files: {
-        text: inDirectory(name),
-        stdin: this.stdinWord(command, slot),
-        stdout: inDirectory(`o${slot.number}`),
-        stderr: inDirectory(`e${slot.number}`),
-      },
-      prepared: this.prepare(command),
-    });
-    this.background.add(command);
-    this.channel.send(line);
-    this.changed(command);
-    const ended = this.shell?.exited.then(() => {});
-    await Promise.race([command.started, command.finished, ended]);
-    command.onStarted();
-    if (command.isFinished || this.isTerminated) return;
-    this.follow(command, slot);
-    this.watchBackground(command);
-    const timer = this.startTimer(command);
-    void command.finished.then(() => clearTimeout(timer));
-  }
-
-  /** A background command is over when it reported and nobody prints any more, or soon after. */
-  private async afterBackgroundReport(command: Command, status: number): Promise<void> {
-    const { slot } = command;
-    if (slot === undefined || command.isFinished) return;
-    const end = reportedEnd(command, status, this.cwd);
-    if (!(await closes(slot, backgroundGraceMs))) end.heldOpenBy = holdersOf(slot.paths, undefined);
-    this.finishBackground(command, end);
-  }
-
-  private finishBackground(command: Command, end: Parameters<Command['finish']>[0]): void {
-    if (command.isFinished) return;
-    command.slot?.drain();
-    this.background.delete(command);
-    this.finish(command, end);
-    for (const name of [`c.${command.number}`, `p.${command.number}`]) {
-      rmSync(this.options.directory.file(name), { force: true });
-    }
-    const { slot } = command;
-    slot?.linger(() => this.slotEnded(command, slot));
-  }
-
-  /** The subshell of a background command reports its end, unless it was itself killed. */
-  private watchBackground(command: Command): void {
-    const subshell = command.pid === undefined ? undefined : identify(command.pid);
-    const check = () => {
-      if (command.isFinished || this.isTerminated) return clearInterval(timer);
-      if (subshell !== undefined && isAlive(subshell)) return;
-      this.channel.drainRecords();
-      clearInterval(timer);
-      setTimeout(() => {
-        this.finishBackground(
-          command,
-          unknownEnd(command, this.cwd, 'It was ended from outside, so its exit code is unknown.'),
-        );
-      }, backgroundGraceMs * 2).unref();
-    };
-    const timer = setInterval(check, watchBackgroundMs);
-    timer.unref();
-  }
-
-  private onRecord([kind, number, value, cwd]: Record4): void {
-    if (kind === 'D') {
-      if (Number(number) !== this.running?.number) return;
-      const [status = '', flags = ''] = value.split(' ');
-      this.tracing = flags.includes('x');
-      this.endForeground({ kind: 'reported', status: Number(status), cwd });
-    } else if (kind === 'F') {
-      this.unprepared = value;
-    } else if (kind === 'B') {
-      this.shell?.reportReady({ restored: number, cwd });
-    } else if (kind === 'T') {
-      this.snapshots.complete(this.lastStarted);
-      this.onSnapshot();
-    } else if (kind === 'P' || kind === 'E') {
-      const command = this.commands.get(`${this.id}:${number}`);
-      if (command === undefined) return;
-      if (kind === 'E') void this.afterBackgroundReport(command, Number(value));
-      else {
-        command.pid = Number(value);
-        command.onStarted();
-        this.changed(command);
-      }
+    if (this.snapshotTimer === undefined) {
+      this.snapshotTimer = setTimeout(() => void this.takeSnapshot(), snapshotAfterMs);
+      this.snapshotTimer.unref();
+    } else {
+      this.snapshotTimer.refresh();
     }
   }
 
-  /** Passes on what a command prints while it runs; a quick one is over before this is worth its cost. */
-  private follow(command: Command, slot: Slot, waitMs = followAfterMs): void {
-    if (command.isFinished || command.slot !== slot || this.isTerminated) return;
-    if (!slot.follow()) {
-      setTimeout(() => this.follow(command, slot, Math.min(waitMs * 2, followRetryMs)), waitMs).unref();
-    }
+  private async takeSnapshot(): Promise<void> {
+    if (this.mutex.isLocked() || this.isTerminated) return;
+    await this.mutex.runExclusive(() => this.host.snapshot());
   }
 
-  private finish(command: Command, end: Parameters<Command['finish']>[0]): void {
+  private fail(command: Command, error: LimpetError): void {
+    command.fail(error);
+    this.settle(command);
+    if (command.slot !== undefined) this.letGo(command, command.slot);
+  }
+
+  private finish(command: Command, end: Ending): void {
     command.finish(end);
     this.settle(command);
   }
 
   private settle(command: Command): void {
     this.lastActiveAt = new Date();
-    this.inputs.get(command)?.dispose();
-    this.inputs.delete(command);
+    this.files.closeInput(command);
     this.publication.add(command);
     this.forgetOldCommands();
     this.changed(command);
   }
 
-  private freeSlot(command: Command, slot: Slot): void {
+  /** The slot is free when nobody has it open any more; until then what comes is still this command's. */
+  private letGo(command: Command, slot: Slot): void {
     slot.linger(() => this.slotEnded(command, slot));
   }
 
@@ -601,68 +349,16 @@ export class Session {
 
   private startTimer(command: Command): NodeJS.Timeout | undefined {
     const ms = command.request.timeoutMs ?? this.options.defaultTimeoutMs;
-    if (ms === undefined) return undefined;
-    return setTimeout(() => void this.interrupt(command, 'timed_out'), ms);
+    return ms === undefined ? undefined : setTimeout(() => void this.interrupt(command, 'timed_out'), ms);
   }
 
-  private writeText(text: string): void {
-    const length = writeSync(this.textFile, text, 0);
-    if (length < this.textLength) ftruncateSync(this.textFile, length);
-    this.textLength = length;
+  private processes(): ProcessIdentity[] {
+    return processesOfSession(this.id, this.options.directory.path, this.host.pid);
   }
 
-  private prepare(command: Command): string | undefined {
-    const { overrides } = command.request;
-    if (overrides === undefined) return undefined;
-    const name = `p.${command.number}`;
-    this.options.directory.write(name, this.options.shell.dialect.preparation(overrides));
-    void command.finished.then(() => rmSync(this.options.directory.file(name), { force: true }));
-    return inDirectory(name);
-  }
-
-  private stdinWord(command: Command, slot: Slot): string {
-    const { stdin } = command.request;
-    if (stdin.kind === 'none') return '/dev/null';
-    if (stdin.kind === 'open') {
-      const fifo = `i${slot.number}`;
-      this.inputs.get(command)?.open(this.options.directory.file(fifo));
-      return inDirectory(fifo);
-    }
-    const name = `stdin.${command.number}`;
-    const path = this.options.directory.file(name);
-    writeFileSync(path, stdin.text, { mode: 0o600 });
-    void command.finished.then(() => rmSync(path, { force: true }));
-    return inDirectory(name);
-  }
-
-  private hasOpened(path: string): boolean {
-    return processesOfSession(this.id, this.options.directory.path, this.shell?.pid).some(({ pid }) =>
-      openFiles(pid).includes(path),
-    );
-  }
-
-  private scheduleSnapshot(): void {
-    if (this.snapshotTimer !== undefined) {
-      this.snapshotTimer.refresh();
-      return;
-    }
-    this.snapshotTimer = setTimeout(() => void this.takeSnapshot(), snapshotAfterMs);
-    this.snapshotTimer.unref();
-  }
-
-  private async takeSnapshot(): Promise<void> {
-    this.publication.flush();
-    if (this.mutex.isLocked() || this.isTerminated || this.shell?.isAlive !== true) return;
-    await this.mutex.runExclusive(async () => {
-      let timer: NodeJS.Timeout | undefined;
-      const done = new Promise<void>((resolve) => {
-        this.onSnapshot = resolve;
-        timer = setTimeout(resolve, snapshotDeadlineMs);
-      });
-      this.channel.send(this.options.shell.dialect.snapshot());
-      await Promise.race([done, this.shell?.exited]);
-      clearTimeout(timer);
-    });
+  private processesOf(command: Command): ProcessIdentity[] {
+    const root = command.request.background ? command.pid : this.host.pid;
+    return root === undefined ? [] : processesOfCommand(tracesOf(command, root, this.background.pids));
   }
 
   private restartIdleTimer(): void {
@@ -670,28 +366,19 @@ export class Session {
     if (idleTimeoutMs === undefined) return;
     clearTimeout(this.idleTimer);
     this.idleTimer = setTimeout(() => {
-      if (this.running !== undefined || this.queued > 0 || this.background.size > 0) this.restartIdleTimer();
-      else this.options.onIdleTimeout(this);
+      if (this.state === 'idle' && this.queued === 0 && this.background.count === 0) this.options.onIdleTimeout(this);
+      else this.restartIdleTimer();
     }, idleTimeoutMs);
     this.idleTimer.unref();
   }
 
   private enter(state: SessionState, command?: Command): void {
+    if (this.state === state) return;
     this.state = transition(this.state, state);
     this.changed(command);
   }
 
   private changed(command?: Command): void {
     this.options.onChange(this, command);
-  }
-}
-
-/** Whether a slot closes within a moment, reading what comes meanwhile. */
-async function closes(slot: Slot, withinMs: number): Promise<boolean> {
-  const deadline = performance.now() + withinMs;
-  for (let wait = 1; ; wait = Math.min(wait * 2, 20)) {
-    if (slot.drain() === 'closed') return true;
-    if (performance.now() >= deadline) return false;
-    await new Promise((resolve) => setTimeout(resolve, wait));
   }
 }

@@ -10,8 +10,10 @@ export interface CommandTraces {
   fifos: readonly string[];
   /** The shell, for a foreground command; the subshell that reports, for a background one. It is not the command's. */
   root: number;
-  /** When the command began, in the units of a process's start time. */
-  startedAt: number;
+  /** Subshells under the same root that are known to be other commands'. */
+  others: readonly number[];
+  /** When the command began, in the units of a process's start time; nothing once the root runs another. */
+  startedAt: number | undefined;
 }
 
 /**
@@ -23,11 +25,12 @@ export function processesOfCommand(traces: CommandTraces): ProcessIdentity[] {
   const sessionOf = (id: string) => id.slice(0, id.lastIndexOf(':'));
   const own = new Set<number>();
   for (const entry of table) {
-    if (entry.pid === traces.root) continue;
+    if (entry.pid === traces.root || traces.others.includes(entry.pid)) continue;
     const carried = environmentValue(entry.pid, commandIdVariable);
     if (carried === traces.commandId || holds(entry.pid, traces.fifos)) own.add(entry.pid);
     else if (
       entry.parent === traces.root &&
+      traces.startedAt !== undefined &&
       isYounger(entry, traces.startedAt) &&
       (carried === undefined || sessionOf(carried) !== sessionOf(traces.commandId))
     ) {

@@ -26,24 +26,18 @@ export interface Climb {
   /** Whether what was to end has ended. */
   ended: () => boolean;
   /** Resolves when `ended` may have become true, and after `ms` at the latest. */
-  pause: (ms: number) => Promise<void>;
-  /** Called at each rung and each look, for what has to be nudged beside the processes (the shell itself). */
-  nudge?: (signal: NodeJS.Signals) => void;
+  pause: (ms: number) => Promise<unknown>;
 }
 
 /** Climbs until it has ended; each process gets each signal once. Answers whether it ended. */
-export async function climb({ rungs, processes, ended, pause, nudge }: Climb): Promise<boolean> {
-  for (const rung of rungs) {
-    const deadline = performance.now() + rung.graceMs;
+export async function climb({ rungs, processes, ended, pause }: Climb): Promise<boolean> {
+  for (const { signal, graceMs } of rungs) {
+    const deadline = performance.now() + graceMs;
     const signalled = new Set<string>();
     for (let wait = 5; !ended(); wait = Math.min(wait * 2, 100)) {
-      for (const identity of processes()) {
-        const key = `${identity.pid}/${identity.startTime}`;
-        if (signalled.has(key)) continue;
-        signalled.add(key);
-        signalProcess(identity, rung.signal);
-      }
-      nudge?.(rung.signal);
+      const fresh = processes().filter(({ pid, startTime }) => !signalled.has(`${pid}/${startTime}`));
+      for (const { pid, startTime } of fresh) signalled.add(`${pid}/${startTime}`);
+      signalTogether(fresh, signal);
       const left = deadline - performance.now();
       if (left <= 0) break;
       await pause(Math.min(wait, left));
@@ -51,6 +45,17 @@ export async function climb({ rungs, processes, ended, pause, nudge }: Climb): P
     if (ended()) return true;
   }
   return ended();
+}
+
+/**
+ * As a terminal would: all of them have the signal before any of them can act on it. One by one, the end of a pipeline
+ * would see the end of its input, and a shell the end of its child, and go on to the next command.
+ */
+function signalTogether(identities: readonly ProcessIdentity[], signal: NodeJS.Signals): void {
+  const isHeld = signal !== 'SIGKILL' && identities.length > 1;
+  if (isHeld) for (const identity of identities) signalProcess(identity, 'SIGSTOP');
+  for (const identity of identities) signalProcess(identity, signal);
+  if (isHeld) for (const identity of identities) signalProcess(identity, 'SIGCONT');
 }
 
 const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));

@@ -1,4 +1,4 @@
-import { type Overrides, quote, type ShellDialect, type ShellFiles } from './dialect';
+import { type Overrides, printfProgram, quote, type ShellDialect, type ShellFiles } from './dialect';
 
 /**
  * `command` stands before every builtin, so that a user's function of the same name is not called in its place. `<>` opens
@@ -11,28 +11,30 @@ set +o history +o histexpand
 declare -r __lmp=${quote(directory)}
 export LIMPET_COMMAND_ID=${sessionId}:0
 
-# Reports how a command ended. The id of the next one is set afterwards, while the sidecar already works on the report.
+# Reports how a command ended: number, status and the positional parameters, which an exit in a function could not
+# tell. The id of the next command is set afterwards, while the sidecar already works on the report.
 __lmp_d() {
-  command printf 'D\\0%s\\0%s\\0%s\\0' "$1" "$2" "\${PWD-}" 1<>${quote(control)}
-  __lmp_last=$1' '$2
+  command printf '\\n=D\\0%s\\0%s\\0%s\\0' "$1" "$2" "\${PWD-}" 1<>${quote(control)}
+  __lmp_last=("$1" "$2") __lmp_args=("\${@:3}")
   LIMPET_COMMAND_ID=${sessionId}:$(( $1 + 1 ))
 }
 # Repeats the last report, for a sidecar that was not there to hear it.
-__lmp_again() { __lmp_d \${__lmp_last-0 0}; }
+__lmp_again() { __lmp_d "\${__lmp_last[@]-0}" "\${__lmp_args[@]}"; }
 # Makes $? what the command before left. The caller puts "&&:" behind it, so that set -e does not end the shell here.
 __lmp_r() { command return "$1"; }
 # The command could not be given its directory or environment, and was not run.
-__lmp_f() { command printf 'F\\0%s\\0%s\\0\\0' "$1" "$2" 1<>${quote(control)}; }
+__lmp_f() { command printf '\\n=F\\0%s\\0%s\\0\\0' "$1" "$2" 1<>${quote(control)}; }
 __lmp_id() { LIMPET_COMMAND_ID=${sessionId}:$1; }
-__lmp_p() { command printf 'P\\0%s\\0%s\\0\\0' "$1" "$BASHPID" 1<>${quote(control)}; }
-# A background command's end is also written to a file: its shell is gone and cannot be asked again.
+# A background command is reported by a program: nothing the user has named a function can come in between.
+__lmp_p() { ${printfProgram} '\\n=P\\0%s\\0%s\\0\\0' "$1" "$BASHPID" 1<>${quote(control)}; }
+# Its end is also written to a file: its shell is gone and cannot be asked again.
 __lmp_e() {
-  command printf '%s %s\\n' "$1" "$2" >>${quote(status)}
-  command printf 'E\\0%s\\0%s\\0\\0' "$1" "$2" 1<>${quote(control)}
+  ${printfProgram} '%s %s\\n' "$1" "$2" >>${quote(status)}
+  ${printfProgram} '\\n=E\\0%s\\0%s\\0\\0' "$1" "$2" 1<>${quote(control)}
 }
 __lmp_b() {
   LIMPET_COMMAND_ID=${sessionId}:$1
-  command printf 'B\\0%s\\0%s\\0%s\\0' "\${__lmp_restored-}" "$$" "\${PWD-}" 1<>${quote(control)}
+  command printf '\\n=B\\0%s\\0%s\\0%s\\0' "\${__lmp_restored-}" "$$" "\${PWD-}" 1<>${quote(control)}
 }
 # Remembers in __lmp_undo how to put the named variables and the directory back.
 __lmp_keep() {
@@ -58,19 +60,35 @@ __lmp_snap() {
     command umask -p
     command printf 'set --'
     (( $# )) && command printf ' %q' "$@"
-    command printf '\\ncommand cd -- %q\\n' "\${PWD-/}"
+    command printf '\\ncommand cd -- %q\\n%s' "\${PWD-/}" "\${__lmp_undo-}"
     command alias -p
     command set +o
     command printf '__lmp_restored=all\\n'
   } >|${quote(`${snapshot}.new`)} 2>/dev/null
   {
     command export -p
-    command printf 'command cd -- %q\\n__lmp_restored=environment\\n' "\${PWD-/}"
+    command printf 'command cd -- %q\\n%s__lmp_restored=environment\\n' "\${PWD-/}" "\${__lmp_undo-}"
   } >|${quote(`${snapshot}.environment.new`)} 2>/dev/null
-  command printf 'T\\0%s\\0\\0\\0' "$?" 1<>${quote(control)}
+  command printf '\\n=T\\0%s\\0\\0\\0' "$?" 1<>${quote(control)}
 }
-readonly -f __lmp_d __lmp_again __lmp_r __lmp_f __lmp_id __lmp_p __lmp_e __lmp_b __lmp_keep __lmp_snap
-trap '__lmp_snap "$@"' EXIT
+# Takes a snapshot as the shell ends, and passes $? on to the user's own EXIT trap.
+__lmp_x() {
+  local __lmp_s=$? __lmp_w=$1
+  shift
+  [[ $__lmp_w == source ]] || set -- "\${__lmp_args[@]}"
+  __lmp_snap "$@"
+  command return "$__lmp_s"
+}
+# Puts the snapshot back in front of an EXIT trap that the user has set since.
+__lmp_arm() {
+  local __lmp_t
+  __lmp_t=$(command trap -p EXIT)
+  [[ $__lmp_t == *__lmp_x* ]] && command return
+  command eval "set -- \${__lmp_t#trap -- }"
+  command trap -- '__lmp_x "\${FUNCNAME-source}" "$@"'"\${1:+;$1}" EXIT
+}
+readonly -f __lmp_x __lmp_arm __lmp_d __lmp_again __lmp_r __lmp_f __lmp_id __lmp_p __lmp_e __lmp_b __lmp_keep __lmp_snap
+__lmp_arm
 `;
 
 /** A user's rc file may print, and expects PS1 to be set; what it does beyond that is bounded by the start's deadline. */
@@ -96,25 +114,33 @@ export const bash: ShellDialect = {
   ready: (next, restoreFile) =>
     (restoreFile === undefined ? '' : `\\. ${quote(restoreFile)} </dev/null >/dev/null 2>&1\n`) +
     `__lmp_b ${next}\n\\exec >/dev/null 2>&1\n`,
-  commandText: (command) => `${command}\n`,
+  // The trap on ERR is taken away between commands: it would also run for the line that sources the failed one.
+  commandText: (command, { hasErrorTrap }) => `${hasErrorTrap ? '\\eval "$__lmp_err";' : ''}${command}\n`,
   preparation: (overrides) => preparation(overrides, 'command cd --', 'command '),
-  foreground({ number, files, lastStatus, announce, prepared }) {
+  foreground({ number, files, lastStatus, announce, prepared, hasErrorTrap }) {
     const before = (announce ? `__lmp_id ${number};` : '') + (lastStatus === 0 ? '' : `__lmp_r ${lastStatus}&&:;`);
     const run = `\\. ${files.text} <${files.stdin} 1<>${files.stdout} 2<>${files.stderr}`;
-    if (prepared === undefined) return `${before}${run}\n${this.report(number)}`;
+    const keepErrorTrap = hasErrorTrap ? '__lmp_err=$(\\trap -p ERR);\\trap - ERR;' : '';
+    if (prepared === undefined) {
+      const report = hasErrorTrap
+        ? `__lmp_s=$?;${keepErrorTrap}__lmp_d ${number} "$__lmp_s" "$@"\n`
+        : this.report(number);
+      return `${before}${run}\n${report}`;
+    }
     return (
       `if \\. ${prepared};then ${before}${run};else __lmp_f ${number} $?;fi\n` +
-      `__lmp_s=$?;\\eval "$__lmp_undo";__lmp_d ${number} "$__lmp_s"\n`
+      `__lmp_s=$?;${keepErrorTrap}\\eval "$__lmp_undo";__lmp_undo=;__lmp_d ${number} "$__lmp_s" "$@"\n`
     );
   },
-  report: (number) => `__lmp_d ${number} $?\n`,
+  report: (number) => `__lmp_d ${number} "$?" "$@"\n`,
+  rearm: () => '__lmp_arm\n',
   again: () => '__lmp_again\n',
   background({ number, files, prepared }) {
-    // The trap reports also when "set -e" ends the subshell.
+    // The trap reports also when "set -e" ends the subshell. A subshell in the background would not expand aliases.
     const prepare = prepared === undefined ? '' : `\\. ${prepared}||\\exit 125;`;
     return (
       `( \\trap '__lmp_e ${number} $?' EXIT;__lmp_p ${number};` +
-      `( __lmp_id ${number};${prepare}\\. ${files.text} ) ` +
+      `( \\shopt -s expand_aliases;__lmp_id ${number};${prepare}\\. ${files.text} ) ` +
       `<${files.stdin} 1<>${files.stdout} 2<>${files.stderr} ) & \\disown\n`
     );
   },

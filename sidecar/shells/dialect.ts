@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+
 /** Where a session's shell finds its FIFOs and files; all inside the session's runtime directory. */
 export interface ShellFiles {
   directory: string;
@@ -34,6 +36,8 @@ export interface ForegroundLine {
   announce: boolean;
   /** The file with the command's preparation, as a word. */
   prepared: string | undefined;
+  /** Whether the user may have set a trap on ERR. */
+  hasErrorTrap: boolean;
 }
 
 export type BackgroundLine = Pick<ForegroundLine, 'number' | 'files' | 'prepared'>;
@@ -51,13 +55,15 @@ export interface ShellDialect {
   /** Lines that finish the start, restore a snapshot and make the shell report that it is ready. */
   ready(nextNumber: number, restoreFile: string | undefined, bootFile: string): string;
   /** A command as it is written to its file. */
-  commandText(command: string, tracing: boolean): string;
+  commandText(command: string, before: { tracing: boolean; hasErrorTrap: boolean }): string;
   /** A file's text that gives one command its own directory and variables. */
   preparation(overrides: Overrides): string;
   /** Runs a command in the foreground: one line runs it, the next reports, even when the first was interrupted. */
   foreground(command: ForegroundLine): string;
   /** The reporting line alone, sent again after a signal that may have swallowed it. */
   report(number: number): string;
+  /** Makes sure that the shell still takes a snapshot when it ends, after a command that may have replaced the trap. */
+  rearm(): string;
   /** Makes the shell repeat its last report. */
   again(): string;
   /** Runs a command in a subshell of its own and reports how that ended. */
@@ -71,3 +77,10 @@ export const quote = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
 
 /** A file of the session's directory, short: zsh reads its lines a byte at a time. */
 export const inDirectory = (name: string) => `"$__lmp/${name}"`;
+
+/** Has a slash in its name, so that a shell takes it for nothing else. */
+export const printfProgram = ['/usr/bin/printf', '/bin/printf'].find((path) => existsSync(path)) ?? 'printf';
+
+/** A report that calls nothing by a name the user could have given to a function; it costs a process. */
+export const plainReport = (number: number, control: string) =>
+  `${printfProgram} '\\n=D\\0%s\\0%s\\0%s\\0' ${number} "$?" "$PWD" 1<>${quote(control)}\n`;

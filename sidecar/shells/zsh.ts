@@ -1,5 +1,5 @@
 import { preparation } from './bash';
-import { quote, type ShellDialect, type ShellFiles } from './dialect';
+import { printfProgram, quote, type ShellDialect, type ShellFiles } from './dialect';
 
 /**
  * As in bash, with zsh's own words. A user's function called `builtin` would be taken for the builtin, so then the report
@@ -16,26 +16,28 @@ precmd_functions=() preexec_functions=()
 typeset -gr __lmp=${quote(directory)}
 export LIMPET_COMMAND_ID=${sessionId}:0
 
+# Redirected command by command: what a DEBUG trap prints in a redirected group would land among the records.
 __lmp_w() {
   if (( \${+functions[builtin]} )); then
-    /usr/bin/printf '%s\\0%s\\0%s\\0%s\\0' "$@"
+    ${printfProgram} '\\n=%s\\0%s\\0%s\\0%s\\0' "$@" 1<>${quote(control)}
   else
-    builtin printf '%s\\0%s\\0%s\\0%s\\0' "$@"
-  fi 1<>${quote(control)}
+    builtin printf '\\n=%s\\0%s\\0%s\\0%s\\0' "$@" 1<>${quote(control)}
+  fi
 }
+# The positional parameters come along, since a function that runs at exit does not see them.
 __lmp_d() {
   __lmp_w D "$1" "$2" "\${PWD-}"
-  __lmp_last=$1:$2
+  __lmp_last=$1:$2 __lmp_args=("\${@:3}")
   LIMPET_COMMAND_ID=${sessionId}:$(( $1 + 1 ))
 }
-__lmp_again() { __lmp_d "\${__lmp_last%%:*}" "\${__lmp_last#*:}"; }
+__lmp_again() { __lmp_d "\${__lmp_last%%:*}" "\${__lmp_last#*:}" "\${__lmp_args[@]}"; }
 __lmp_r() { return "$1"; }
 __lmp_f() { __lmp_w F "$1" "$2" ''; }
 __lmp_id() { LIMPET_COMMAND_ID=${sessionId}:$1; }
-__lmp_p() { __lmp_w P "$1" "\${sysparams[pid]}" ''; }
+__lmp_p() { ${printfProgram} '\\n=P\\0%s\\0%s\\0\\0' "$1" "\${sysparams[pid]}" 1<>${quote(control)}; }
 __lmp_e() {
-  print -r -- "$1 $2" >>|${quote(status)}
-  __lmp_w E "$1" "$2" ''
+  ${printfProgram} '%s %s\\n' "$1" "$2" >>|${quote(status)}
+  ${printfProgram} '\\n=E\\0%s\\0%s\\0\\0' "$1" "$2" 1<>${quote(control)}
 }
 __lmp_b() {
   LIMPET_COMMAND_ID=${sessionId}:$1
@@ -60,7 +62,8 @@ __lmp_snap() {
   local __lmp_k __lmp_t
   {
     for __lmp_k __lmp_t in "\${(@kv)parameters}"; do
-      [[ $__lmp_k == (__lmp*|argv|_|LIMPET_COMMAND_ID) || $__lmp_t == *(readonly|local|hide)* ]] && continue
+      [[ $__lmp_k == (__lmp*|argv|_|LIMPET_COMMAND_ID) || $__lmp_t == *(local|hide)* ]] && continue
+      [[ $__lmp_t == *readonly* && $__lmp_t == *special* ]] && continue
       [[ $__lmp_t == *special* && $__lmp_t != *export* && $__lmp_k != (IFS|fpath|cdpath|WORDCHARS) ]] && continue
       builtin typeset -p -- $__lmp_k
     done
@@ -71,6 +74,7 @@ __lmp_snap() {
     builtin umask
     builtin print -r -- "set -- \${(qq)@}"
     builtin print -r -- "builtin cd -q -- \${(qq)PWD}"
+    builtin print -r -- "\${__lmp_undo-}"
     builtin alias -L
     while builtin read -r __lmp_k; do
       [[ $__lmp_k == (interactive|shinstdin|login|privileged|restricted|(no)#zle|(no)#monitor|(no)#rcs|xtrace) ]] ||
@@ -81,12 +85,14 @@ __lmp_snap() {
   {
     builtin typeset -x -p
     builtin print -r -- "builtin cd -q -- \${(qq)PWD}"
+    builtin print -r -- "\${__lmp_undo-}"
     builtin print -r -- '__lmp_restored=environment'
   } >|${quote(`${snapshot}.environment.new`)} 2>/dev/null
   __lmp_w T "$?" '' ''
 }
+__lmp_x() { __lmp_snap "\${__lmp_args[@]}"; }
 zmodload zsh/system zsh/parameter
-zshexit_functions+=(__lmp_snap)
+zshexit_functions+=(__lmp_x)
 `;
 
 /** Its own start files are zsh's business: it reads them unless told not to. */
@@ -98,20 +104,20 @@ export const zsh: ShellDialect = {
     `\\. ${quote(bootFile)} </dev/null\n` +
     (restoreFile === undefined ? '' : `\\. ${quote(restoreFile)} </dev/null >/dev/null 2>&1\n`) +
     `__lmp_b ${next}\n\\exec >/dev/null 2>&1\n`,
-  // Tracing is switched off around the wrapper's own lines, so the text switches it on again.
-  commandText: (command, tracing) => `${tracing ? '\\setopt xtrace;' : ''}${command}\n`,
+  // Tracing is off while the wrapper redirects (its output would go where stderr was before), so the text switches it on.
+  commandText: (command, { tracing }) => `${tracing ? '\\setopt xtrace;' : ''}${command}\n`,
   preparation: (overrides) => preparation(overrides, 'builtin cd -q --', 'builtin '),
   foreground({ number, files, lastStatus, announce, prepared }) {
     const before = (announce ? `__lmp_id ${number};` : '') + (lastStatus === 0 ? '' : `__lmp_r ${lastStatus}&&:;`);
-    // Redirected as a group: on the command itself the redirection would not reach what "set -x" prints.
-    const run = `{ \\. ${files.text} } <${files.stdin} 1<>${files.stdout} 2<>${files.stderr}`;
+    const run = `\\. ${files.text} <${files.stdin} 1<>${files.stdout} 2<>${files.stderr}`;
     if (prepared === undefined) return `${before}${run}\n${this.report(number)}`;
     return (
       `if \\. ${prepared};then ${before}${run};else __lmp_f ${number} $?;fi\n` +
-      `__lmp_s=$? __lmp_o=$-;\\unsetopt xtrace;\\eval "$__lmp_undo";__lmp_d ${number} "$__lmp_s $__lmp_o"\n`
+      `__lmp_s=$? __lmp_o=$-;\\unsetopt xtrace;\\eval "$__lmp_undo";__lmp_undo=;__lmp_d ${number} "$__lmp_s $__lmp_o" "$@"\n`
     );
   },
-  report: (number) => `__lmp_s=$? __lmp_o=$-;\\unsetopt xtrace;__lmp_d ${number} "$__lmp_s $__lmp_o"\n`,
+  report: (number) => `__lmp_s=$? __lmp_o=$-;\\unsetopt xtrace;__lmp_d ${number} "$__lmp_s $__lmp_o" "$@"\n`,
+  rearm: () => '',
   again: () => '__lmp_again\n',
   background({ number, files, prepared }) {
     const prepare = prepared === undefined ? '' : `\\. ${prepared}||\\exit 125;`;

@@ -1,0 +1,31 @@
+import type { Slot } from '../output/slot';
+
+const followAfterMs = 1;
+const longestRetryMs = 50;
+
+/**
+ * Begins to pass a command's output on as it comes, as soon as the command has opened its streams. A quick command is over
+ * before that is worth its cost.
+ */
+export function followWhenOpened(slot: Slot): () => void {
+  let wait = followAfterMs;
+  let timer: NodeJS.Timeout | undefined;
+  const attempt = () => {
+    if (slot.follow()) return;
+    wait = Math.min(wait * 2, longestRetryMs);
+    timer = setTimeout(attempt, wait);
+    timer.unref();
+  };
+  timer = setTimeout(attempt, wait);
+  return () => clearTimeout(timer);
+}
+
+/** Whether nobody has the slot open any more within a moment, reading what comes meanwhile. */
+export async function closesSoon(slot: Slot, withinMs: number): Promise<boolean> {
+  const deadline = performance.now() + withinMs;
+  for (let wait = 1; ; wait = Math.min(wait * 2, 20)) {
+    if (slot.drain() === 'closed') return true;
+    if (performance.now() >= deadline) return false;
+    await new Promise((resolve) => setTimeout(resolve, wait));
+  }
+}
