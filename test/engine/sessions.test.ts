@@ -192,8 +192,6 @@ forEachShell('Sessions', (suite) => {
         'export FROM_RC=1',
         'mine() { echo "mine $1"; }',
         'echo welcome; echo problem >&2',
-        'cat >/dev/null',
-        'read -r swallowed',
         'false',
       ].join('\n'),
     );
@@ -203,23 +201,36 @@ forEachShell('Sessions', (suite) => {
     await session.expect('ll; mine 1', { stdout: 'listing\nmine 1\n' });
   });
 
-  for (const [name, text] of [
-    ['exits', 'exit 7'],
-    ['sleeps', 'sleep 30'],
-    ['never ends', "trap '' INT TERM; while :; do :; done"],
-    ['becomes another program', 'exec sleep 30'],
-    ['kills its shell', 'kill -9 $$'],
-  ] as const) {
-    it(`start clean, with a note, when the rc file ${name}`, async () => {
-      const { opened, shell } = suite;
-      const home = await homeWith(opened, text);
-      const begin = Date.now();
-      const session = await opened.session(shell, { env: home, profile: 'user' });
-      assert.ok(Date.now() - begin < 20_000, 'the start is bounded');
-      assert.notDeepEqual(session.created.notes, []);
-      await session.expect('echo works', { stdout: 'works\n' });
-    });
-  }
+  const startsClean = async (text: string) => {
+    const { opened, shell } = suite;
+    const home = await homeWith(opened, text);
+    const begin = Date.now();
+    const session = await opened.session(shell, { env: home, profile: 'user' });
+    assert.ok(Date.now() - begin < 20_000, 'the start is bounded');
+    assert.notDeepEqual(session.created.notes, []);
+    await session.expect('echo works', { stdout: 'works\n' });
+  };
+
+  it('start clean, with a note, when the rc file ends the shell', async () => {
+    for (const text of ['exit 7', 'kill -9 $$', 'exec true']) await startsClean(text);
+  });
+
+  it('start although the rc file reads input', async () => {
+    const { opened, shell } = suite;
+    const home = await homeWith(opened, 'cat >/dev/null; read -r answer');
+    const session = await opened.session(shell, { env: home, profile: 'user' });
+    await session.expect('echo works', { stdout: 'works\n' });
+  });
+
+  it('start clean, with a note, when the rc file hangs', async () => {
+    const hanging = [
+      'sleep 30',
+      "trap '' INT TERM; while :; do :; done",
+      'exec sleep 30',
+      'wait_for() { cat; }; wait_for',
+    ];
+    await Promise.all(hanging.map(startsClean));
+  });
 
   it('pass the environment on in layers, the inner one wins', async () => {
     const inside = await OpenedEngine.open({
