@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import fs from 'node:fs';
 import net from 'node:net';
 import os from 'node:os';
 import { exitCodes } from '../protocol/exit-codes';
@@ -36,6 +37,7 @@ export async function connectOrStart(options: StartOptions): Promise<net.Socket>
   const env = options.env ?? process.env;
   const runtimeDir = options.runtimeDir ?? runtimeDirectoryOf(env);
   const pipe = pipePath(runtimeDir);
+  refuseForeignDirectory(runtimeDir);
   const living = await tryConnect(pipe);
   if (living !== undefined) return living;
   if (options.start === false) throw new SidecarUnavailable(`No sidecar is running for ${runtimeDir}.`);
@@ -46,6 +48,17 @@ export async function connectOrStart(options: StartOptions): Promise<net.Socket>
   } finally {
     started.release();
   }
+}
+
+/** Whoever else can write to the directory could put a pipe of their own there and read what we send. */
+function refuseForeignDirectory(directory: string): void {
+  const found = fs.lstatSync(directory, { throwIfNoEntry: false });
+  if (found === undefined || process.getuid === undefined) return;
+  const isSafe = found.isDirectory() && found.uid === process.getuid() && (found.mode & 0o022) === 0;
+  if (isSafe) return;
+  throw new SidecarUnavailable(
+    `${directory} is not a directory of yours alone. Remove it, or set LIMPET_RUNTIME_DIR to one with mode 0700.`,
+  );
 }
 
 interface Started {

@@ -77,6 +77,11 @@ export const failure = {
         limit,
       },
     ),
+  answerTooLarge: () =>
+    new LimpetError(
+      'payload_too_large',
+      'The answer is too large to send. Ask for less with max_output_bytes, or read it in pieces with exec.output.',
+    ),
   unauthorized: () =>
     new LimpetError('unauthorized', 'A valid token is needed: send it as "Authorization: Bearer TOKEN".'),
   foreignHost: (address: string) =>

@@ -8,7 +8,7 @@ import type { Emit, Engine } from './engine/engine';
 import { describeIssues } from './invalid-params';
 
 /** What the method table needs of the engine; a stand-in in a test needs no more. */
-export type SessionEngine = Pick<Engine, Exclude<keyof Engine, never>>;
+export type SessionEngine = Pick<Engine, keyof Engine>;
 
 /** The client behind a call. Its name is known once it has said hello. */
 export interface Caller {

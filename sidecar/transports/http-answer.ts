@@ -5,7 +5,7 @@ import { isMethodName, methods } from '../../protocol/methods';
 import type { Caller } from '../server';
 import { Calls, type TransportContext } from './connection';
 import type { Rejection } from './http-guard';
-import { type Answer, answerLine } from './line-call';
+import { type Answer, answerLine, encodeLine } from './line-call';
 import { parseMessage } from './message';
 import { Outlet } from './outlet';
 
@@ -74,7 +74,7 @@ export async function answerHttp(
     return outlet.ready();
   });
   begin(statusOf(answer));
-  outlet.write(`${JSON.stringify(answer)}\n`);
+  outlet.write(encodeLine(answer));
   response.end();
 }
 

@@ -96,16 +96,27 @@ export class FramedWriter extends AbstractMessageWriter implements MessageWriter
   constructor(
     private readonly outlet: Outlet,
     private readonly inFlight: InFlight,
+    /** Sent in place of an answer that no string can hold. */
+    private readonly tooLarge: ResponseMessage['error'],
   ) {
     super();
   }
 
   async write(message: Message): Promise<void> {
-    this.outlet.write(frame(message));
+    this.outlet.write(this.encode(message));
     if (Message.isResponse(message)) this.settle(message);
   }
 
   end(): void {}
+
+  private encode(message: Message): string {
+    try {
+      return frame(message);
+    } catch (thrown) {
+      if (!Message.isResponse(message)) throw thrown;
+      return frame({ jsonrpc: message.jsonrpc, id: message.id, error: this.tooLarge });
+    }
+  }
 
   private settle(response: ResponseMessage): void {
     if (response.id !== null) this.inFlight.delete(response.id);

@@ -7,7 +7,7 @@ import {
   ProgressType,
   ResponseError,
 } from 'vscode-jsonrpc/node';
-import { type ErrorCode, type LimpetError, toErrorBody } from '../../protocol/errors';
+import { type ErrorCode, failure, type LimpetError, toErrorBody } from '../../protocol/errors';
 import type { Caller } from '../server';
 import { Calls, type Connection, type TransportContext } from './connection';
 import { InFlight } from './in-flight';
@@ -48,7 +48,8 @@ export function serveJsonRpc(
   };
 
   const outlet = new Outlet(output, input, giveUp);
-  const writer = new FramedWriter(outlet, inFlight);
+  const tooLarge = asResponseError(failure.answerTooLarge()).toJson();
+  const writer = new FramedWriter(outlet, inFlight, tooLarge);
   const reader = new FramedReader(input, limits, inFlight, {
     refuse: (id, error) => outlet.write(frame({ jsonrpc: '2.0', id, error: asResponseError(error).toJson() })),
     corrupt: (error) => {
@@ -62,7 +63,7 @@ export function serveJsonRpc(
   rpc.onRequest(async (method: string, received: unknown, token: CancellationToken) => {
     const [params, streamToken] = takeStreamToken(received);
     const emit = (event: unknown) => {
-      if (streamToken === undefined) return undefined;
+      if (closed || streamToken === undefined) return undefined;
       rpc.sendProgress(progress, streamToken, event).catch(() => undefined);
       return outlet.ready();
     };

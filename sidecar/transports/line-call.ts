@@ -1,5 +1,6 @@
 import { translate } from '../../protocol/dialect';
 import { type Envelope, refusal, success } from '../../protocol/envelope';
+import { failure } from '../../protocol/errors';
 import { isMethodName, methods } from '../../protocol/methods';
 import type { Emit } from '../engine/engine';
 import type { Caller, Server } from '../server';
@@ -27,6 +28,15 @@ export async function answerLine(
     return refusal(id, thrown);
   } finally {
     call.end();
+  }
+}
+
+/** A line for the wire. What no string can hold becomes an error of its own. */
+export function encodeLine(answer: Answer): string {
+  try {
+    return `${JSON.stringify(answer)}\n`;
+  } catch {
+    return `${JSON.stringify(refusal(answer.id, failure.answerTooLarge()))}\n`;
   }
 }
 

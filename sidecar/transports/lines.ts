@@ -4,7 +4,7 @@ import { failure, type LimpetError } from '../../protocol/errors';
 import type { Caller } from '../server';
 import { Calls, type Connection, type TransportContext } from './connection';
 import { InFlight } from './in-flight';
-import { answerLine } from './line-call';
+import { answerLine, encodeLine } from './line-call';
 import { LineSplitter } from './line-splitter';
 import { parseMessage } from './message';
 import { Outlet } from './outlet';
@@ -38,17 +38,16 @@ export function serveLines(
     log.warn({ transport, client: caller.name, reason }, 'client given up');
     close();
   });
-  const send = (message: object) => {
-    outlet.write(`${JSON.stringify(message)}\n`);
+  const sendEvent = (event: object) => {
+    outlet.write(`${JSON.stringify(event)}\n`);
     return outlet.ready();
   };
-  const refuse = (id: RequestId | null, error: LimpetError) => void send(refusal(id, error));
+  const refuse = (id: RequestId | null, error: LimpetError) => outlet.write(encodeLine(refusal(id, error)));
 
   const answer = async (request: Envelope) => {
     inFlight.add(request.id);
     try {
-      const sent = send(await answerLine(server, request, caller, calls, send));
-      if (sent !== undefined) sent.catch(() => undefined);
+      outlet.write(encodeLine(await answerLine(server, request, caller, calls, sendEvent)));
     } finally {
       inFlight.delete(request.id);
     }

@@ -6,6 +6,8 @@ import { Refusal } from '../daemon/refusal';
 /** sun_path holds 108 bytes on Linux and 104 on macOS, with the NUL. */
 const maxPathBytes = process.platform === 'darwin' ? 103 : 107;
 const socketBuffer = 256 * 1024;
+/** No pid is written like this. */
+const lockSuffix = '0lock';
 
 export interface ClaimedSocket {
   readonly server: net.Server;
@@ -26,7 +28,7 @@ export async function claimSocket(
   onConnection: (socket: net.Socket) => void,
 ): Promise<ClaimedSocket> {
   const own = `${socketPath}.${process.pid.toString(36)}`;
-  const lock = `${socketPath}.l`;
+  const lock = `${socketPath}.${lockSuffix}`;
   if (Buffer.byteLength(own) > maxPathBytes) throw Refusal.pathTooLong(socketPath, maxPathBytes);
 
   const server = net.createServer({ allowHalfOpen: true, highWaterMark: socketBuffer, noDelay: true }, onConnection);
@@ -35,6 +37,7 @@ export async function claimSocket(
     await withLock(own, lock, socketPath, async () => {
       await refuseUnlessFree(socketPath);
       fs.renameSync(own, socketPath);
+      removeRemains(socketPath);
     });
   } catch (thrown) {
     fs.rmSync(own, { force: true });
@@ -54,6 +57,26 @@ export async function claimSocket(
       if (isOurs()) fs.rmSync(socketPath, { force: true });
     },
   };
+}
+
+/** Names that processes left which died while they tried. */
+function removeRemains(socketPath: string): void {
+  const prefix = `${path.basename(socketPath)}.`;
+  for (const name of fs.readdirSync(path.dirname(socketPath))) {
+    const pid = name.startsWith(prefix) ? Number.parseInt(name.slice(prefix.length), 36) : Number.NaN;
+    if (name !== `${prefix}${pid.toString(36)}` || name === `${prefix}${lockSuffix}` || isRunning(pid)) continue;
+    const left = path.join(path.dirname(socketPath), name);
+    if (fs.lstatSync(left, { throwIfNoEntry: false })?.isSocket() === true) fs.rmSync(left, { force: true });
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (thrown) {
+    return (thrown as NodeJS.ErrnoException).code !== 'ESRCH';
+  }
 }
 
 function listen(server: net.Server, at: string): Promise<void> {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import net from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -42,6 +42,18 @@ describe('the client', () => {
     const silent = join(sandbox.dir, 'silent.js');
     writeFileSync(silent, 'setTimeout(() => {}, 3000)');
     await assert.rejects(connect({ sidecarPath: silent, startTimeoutMs: 300 }), /did not answer within 300 ms/);
+  });
+
+  it('talks to nobody in a directory that others can write to', async () => {
+    const asked: unknown[] = [];
+    const foreign = net.createServer((socket) => asked.push(socket.destroy()));
+    mkdirSync(sandbox.runtimeDir);
+    chmodSync(sandbox.runtimeDir, 0o777);
+    await new Promise<void>((resolve) => foreign.listen(sandbox.pipe, resolve));
+    await assert.rejects(sandbox.connect(), /not a directory of yours alone/);
+    assert.deepEqual(asked, []);
+    await new Promise((resolve) => foreign.close(resolve));
+    chmodSync(sandbox.runtimeDir, 0o700);
   });
 
   it('refuses a sidecar that speaks another version', async () => {

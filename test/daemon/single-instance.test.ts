@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import net from 'node:net';
 import { join } from 'node:path';
@@ -48,6 +49,28 @@ describe('a single sidecar per runtime directory', () => {
     assert.deepEqual(
       findRuntimes(sandbox.runtimeDir).map(({ pid }) => pid),
       [client.sidecar.pid],
+    );
+  });
+
+  it('removes what others left that died while they tried, and only that', async () => {
+    mkdirSync(sandbox.runtimeDir, { mode: 0o700 });
+    const dead = sandbox.sidecar(['--version']);
+    await dead.end();
+    const [remains, lock, file] = [dead.pid.toString(36), '0lock', 'notes'].map(
+      (suffix) => `${sandbox.pipe}.${suffix}`,
+    ) as [string, string, string];
+    // Killed, so that it cannot tidy up after itself.
+    const script =
+      'const s = require("net").createServer().listen(process.argv[1], () => process.kill(process.pid, "SIGKILL"))';
+    for (const path of [remains, lock]) spawnSync(process.execPath, ['-e', script, path]);
+    writeFileSync(file, 'precious');
+    assert.ok(lstatSync(remains).isSocket() && lstatSync(lock).isSocket());
+    await sandbox.connect();
+    assert.deepEqual(
+      readdirSync(sandbox.runtimeDir)
+        .filter((name) => name.startsWith('sidecar.'))
+        .sort(),
+      ['sidecar.sock', 'sidecar.sock.notes'],
     );
   });
 

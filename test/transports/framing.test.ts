@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { PassThrough, Writable } from 'node:stream';
 import fc from 'fast-check';
 import { ContentSplitter } from '../../sidecar/transports/content-splitter';
+import { encodeLine } from '../../sidecar/transports/line-call';
 import { LineSplitter } from '../../sidecar/transports/line-splitter';
 import { parseMessage } from '../../sidecar/transports/message';
 import { Outlet } from '../../sidecar/transports/outlet';
@@ -80,6 +81,19 @@ describe('framing', () => {
       });
     assert.ok('value' in nested(32));
     assert.ok('error' in nested(34));
+  });
+});
+
+describe('an answer that no string can hold', () => {
+  it('becomes an error that says what to do', () => {
+    const endless = {
+      toJSON: () => {
+        throw new RangeError('Invalid string length');
+      },
+    };
+    const { id, ok, error } = JSON.parse(encodeLine({ id: 'big', ok: true, data: endless }));
+    assert.deepEqual([id, ok, error.code], ['big', false, 'payload_too_large']);
+    assert.match(error.message, /max_output_bytes/);
   });
 });
 
