@@ -82,7 +82,62 @@ describe('clients that do not behave', () => {
     const request = (id: number) =>
       JSON.stringify({ id, method: 'exec.output', params: { command_id, max_bytes: 8_000_000 } });
     deaf.write(Array.from({ length: 40 }, (_, id) => `${request(id)}\n`).join(''));
-    await until(async () => {
+    await until(
+      async () => {
+        assert.equal((await client.request('system.ping')).ok, true);
+        assert.ok(rssOf(program.pid) < before + 400e6);
+        return (
+          (await client.data('system.stats')) &&
+          (closed || deaf.destroyed || !deaf.writable || (await peerClosed(deaf)))
+        );
+      },
+      'the deaf client is cut off',
+      25_000,
+    );
+    deaf.destroy();
+  });
+
+  /** A paused socket does not notice; a write does. */
+  async function peerClosed(socket: net.Socket): Promise<boolean> {
+    return new Promise((resolve) => socket.write('\n', (error) => resolve(error !== undefined && error !== null)));
+  }
+
+  it('may vanish in the middle of a stream; the command goes on and another picks it up without a gap', async () => {
+    const lost = await LineClient.connect(path);
+    lost.send({
+      id: 'x',
+      method: 'exec.stream',
+      params: { session_id, command: 'for i in $(seq 1 40); do echo line $i; sleep 0.02; done' },
+    });
+    const first = await lost.find(({ event }) => event === 'stdout');
+    lost.dispose();
+    const { commands } = await client.data('exec.list', { session_id });
+    const { command_id } = commands.at(-1);
+    const { exit_code } = await client.data('exec.follow', { command_id, from_seq: (first?.seq ?? 0) + 1 });
+    const rest = client.lines.map(({ event, data }) => (event === 'stdout' ? data : '')).join('');
+    assert.equal(exit_code, 0);
+    assert.equal(first?.data + rest, Array.from({ length: 40 }, (_, n) => `line ${n + 1}\n`).join(''));
+  });
+
+  it('may come in hundreds, and beyond the limit are turned away', async () => {
+    const crowded = new Sandbox();
+    try {
+      const { path: door } = await crowded.socketSidecar(['--max-connections', '300']);
+      const inside = await LineClient.connect(door);
+      await inside.request('system.ping');
+      const crowd = await Promise.all(Array.from({ length: 1000 }, () => LineClient.connect(door)));
+      const answered = await Promise.all(
+        crowd.map((one) =>
+          one.request('system.ping').then(
+            () => true,
+            () => false,
+          ),
+        ),
+      );
+      assert.equal(answered.filter(Boolean).length, 299);
+      assert.equal((await inside.request('system.ping')).ok, true);
+      for (const one of crowd) one.dispose();
+      await until(async () => {
         const late = await LineClient.connect(door);
         const ok = await late.request('system.ping').then(
           () => true,
