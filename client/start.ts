@@ -118,7 +118,9 @@ function tryConnect(pipe: string): Promise<net.Socket | undefined> {
       resolve(socket);
     });
     socket.once('error', (error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT' || error.code === 'ECONNREFUSED' || error.code === 'EAGAIN') resolve(undefined);
+      if (error.code === 'ENOENT' || error.code === 'ECONNREFUSED') resolve(undefined);
+      // So many wait to be let in that the queue is full: someone is there.
+      else if (error.code === 'EAGAIN') setTimeout(() => tryConnect(pipe).then(resolve, reject), 20);
       else reject(new SidecarUnavailable(`The sidecar's pipe ${pipe} cannot be used: ${error.message}.`));
     });
   });

@@ -6,6 +6,7 @@ import { productVersion, protocolVersion } from '../protocol/version';
 import { followChanges } from './change-feed';
 import type { Emit, Engine } from './engine/engine';
 import { describeIssues } from './invalid-params';
+import { inTurn } from './turns';
 
 /** What the method table needs of the engine; a stand-in in a test needs no more. */
 export type SessionEngine = Pick<Engine, keyof Engine>;
@@ -23,6 +24,8 @@ export interface Call {
   readonly signal: AbortSignal;
   /** Only streamed methods use it; a returned promise asks for a pause. */
   readonly emit: Emit<unknown>;
+  /** A promise while the client leaves too much unread. */
+  room(): Promise<void> | undefined;
 }
 
 export interface ServerFacts {
@@ -66,7 +69,7 @@ const table: { [M in MethodName]: Handler<M> } = {
   'exec.follow': async (server, params, call) =>
     untilStopped(call, (await server.engine()).follow(params, call.emit as Emit<StreamEvent>, call.signal)),
   'exec.wait': async (server, params, call) => untilStopped(call, (await server.engine()).wait(params, call.signal)),
-  'exec.output': async (server, params) => (await server.engine()).output(params),
+  'exec.output': (server, params, call) => inTurn(call, async () => (await server.engine()).output(params)),
   'exec.input': async (server, params) => nothing((await server.engine()).input(params)),
   'exec.cancel': async (server, params) => (await server.engine()).cancel(params),
   'exec.list': async (server, params) => (await server.engine()).listCommands(params),

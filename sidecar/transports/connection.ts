@@ -27,8 +27,10 @@ export class Calls {
   private readonly stoppable = new Set<OpenCall>();
   private gone = false;
 
+  constructor(private readonly room: Call['room']) {}
+
   begin(caller: Caller, emit: Call['emit'], endless = false): OpenCall {
-    const call = new OpenCall(caller, emit, endless, () => this.stoppable.delete(call));
+    const call = new OpenCall(caller, emit, this.room, endless, () => this.stoppable.delete(call));
     this.stoppable.add(call);
     if (this.gone) call.stop();
     return call;
@@ -53,6 +55,7 @@ export class OpenCall implements Call {
   constructor(
     readonly caller: Caller,
     readonly emit: Call['emit'],
+    readonly room: Call['room'],
     readonly endless: boolean,
     readonly end: () => void,
   ) {}

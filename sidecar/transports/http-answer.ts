@@ -56,7 +56,7 @@ export async function answerHttp(
   }
 
   const caller: Caller = { transport: 'http', dialect: 'line' };
-  const calls = new Calls();
+  const calls = new Calls(() => outlet.ready());
   const outlet = new Outlet(response, request, (reason) => {
     context.log.warn({ transport: 'http', reason }, 'client given up');
     response.destroy();

@@ -27,7 +27,7 @@ export function serveJsonRpc(
   const { server, limits, log } = context;
   const caller: Caller = { transport, dialect: 'camel' };
   const inFlight = new InFlight();
-  const calls = new Calls();
+  const calls = new Calls(() => outlet.ready());
   const listeners: (() => void)[] = [];
   let closed = false;
 

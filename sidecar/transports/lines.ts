@@ -20,7 +20,7 @@ export function serveLines(
   const { server, limits, log } = context;
   const caller: Caller = { transport, dialect: 'line' };
   const inFlight = new InFlight();
-  const calls = new Calls();
+  const calls = new Calls(() => outlet.ready());
   const listeners: (() => void)[] = [];
   let closed = false;
 

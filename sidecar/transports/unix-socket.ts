@@ -86,7 +86,7 @@ function listen(server: net.Server, at: string): Promise<void> {
     // The socket is made inside listen(), so nothing else in the process sees this mask.
     const mask = process.umask(0o177);
     try {
-      server.listen(at, () => {
+      server.listen({ path: at, backlog: 4096 }, () => {
         server.off('error', reject);
         resolve();
       });

@@ -20,12 +20,18 @@ export class LineClient {
   private nextId = 1;
   private readonly waiting = new Set<() => void>();
 
-  static connect(path: string): Promise<LineClient> {
-    return new Promise((resolve, reject) => {
+  static async connect(path: string): Promise<LineClient> {
+    for (;;) {
       const socket = net.connect({ path, allowHalfOpen: true });
-      socket.once('error', reject);
-      socket.once('connect', () => resolve(new LineClient(socket)));
-    });
+      const failed = await new Promise<NodeJS.ErrnoException | undefined>((resolve) => {
+        socket.once('error', resolve);
+        socket.once('connect', () => resolve(undefined));
+      });
+      if (failed === undefined) return new LineClient(socket);
+      // The queue of those who wait to be let in is full.
+      if (failed.code !== 'EAGAIN') throw failed;
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
   }
 
   constructor(readonly stream: Duplex) {
