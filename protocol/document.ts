@@ -49,6 +49,7 @@ left out. Response: \`{"id":"1","ok":true,"data":{…}}\` or
 \`{"id":"1","event":"stdout","seq":3,"data":"…"}\` lines. Bytes that are not UTF-8 come with \`"encoding":"base64"\`.
 
 - Requests on a connection run concurrently; responses come in the order of completion.
+- \`exec.output\` is answered one request after the other for each connection, and only as fast as its client reads.
 - A message without a usable \`id\` is answered with \`"id":null\`. An \`id\` that is still in use is refused with \`invalid_request\`.
 - A line that is too long is answered with \`payload_too_large\`, skipped, and the next one is read. Blank lines are ignored.
 - When a client ends its side of a socket, what it asked for is still answered; subscriptions end. When it is gone, its streams and

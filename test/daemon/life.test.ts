@@ -33,6 +33,22 @@ describe('the life of a sidecar', () => {
     assert.equal(program.stderr, '');
   });
 
+  it('ends with its standard input when it speaks vscode-jsonrpc there', async () => {
+    const message = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'system.ping', params: {} });
+    const program = sandbox.sidecar(['--stdio']).endInput(`Content-Length: ${message.length}\r\n\r\n${message}`);
+    assert.equal(await program.end(), 0);
+    assert.match(program.stdout, /^Content-Length: \d+\r\n\r\n\{"jsonrpc":"2.0","id":1,"result":\{"pong":true/);
+    assert.deepEqual([program.stderr, findRuntimes(sandbox.runtimeDir)], ['', []]);
+  });
+
+  it('ends when nobody reads its standard output any more', async () => {
+    const program = sandbox.sidecar(['--stdin']).type(ping());
+    await until(() => program.stdout !== '', 'it answers');
+    program.child.stdout?.destroy();
+    program.type(ping('2')).type(ping('3'));
+    assert.equal(await program.end(), 0);
+  });
+
   it('says nothing but answers on standard output', async () => {
     const program = sandbox.sidecar(['--stdin', '--log-level', 'trace']).endInput(`nonsense\n${ping()}`);
     assert.equal(await program.end(), 0);
