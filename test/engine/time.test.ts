@@ -52,7 +52,7 @@ forEachShell('Time', (suite) => {
     for (let time = 0; time < 30; time++) {
       const { outcome, stdout } = await session.run('echo a; sleep 0.02', { timeoutMs: 17 + (time % 10) });
       assert.ok(['exited', 'timed_out'].includes(outcome), outcome);
-      assert.equal(stdout, 'a\n');
+      assert.ok(stdout === 'a\n' || (stdout === '' && outcome === 'timed_out'), JSON.stringify(stdout));
       await session.expect('echo "$x"', { stdout: 'kept\n' });
     }
     assert.deepEqual([session.info().pid, session.info().restarts], [session.created.pid, 0]);
