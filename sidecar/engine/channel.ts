@@ -7,7 +7,7 @@ export type Record4 = readonly [kind: string, number: string, value: string, cwd
 
 const fieldCount = 4;
 const longestRecord = 64 * 1024;
-const recordMark = /\n=([A-Z])$/;
+const recordMark = '\x01=';
 const scratch = Buffer.allocUnsafeSlow(64 * 1024);
 
 /**
@@ -89,7 +89,7 @@ export class Channel {
     const last = fields.length - 1;
     let at = 0;
     while (at + fieldCount <= last) {
-      const kind = recordMark.exec(fields[at] as string)?.[1];
+      const kind = kindOf(fields[at] as string);
       if (kind === undefined) {
         at++;
         continue;
@@ -100,4 +100,8 @@ export class Channel {
     }
     this.partial = fields.slice(at).join('\0').slice(-longestRecord);
   }
+}
+
+function kindOf(field: string): string | undefined {
+  return field.slice(-recordMark.length - 1, -1) === recordMark ? field.at(-1) : undefined;
 }

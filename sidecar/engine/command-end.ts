@@ -2,7 +2,12 @@ import { constants } from 'node:os';
 import type { Command, Ending } from './command';
 import type { ShellExit } from './shell-process';
 
-const signalNames = new Map(Object.entries(constants.signals).map(([name, number]) => [number, name]));
+const signalNames = new Map(
+  // The first name of a number counts: SIGABRT, not SIGIOT.
+  Object.entries(constants.signals)
+    .reverse()
+    .map(([name, number]) => [number, name]),
+);
 
 /** The signal a status stands for, by the shells' convention of 128 + number. */
 export function signalOf(status: number): string | null {
@@ -18,7 +23,9 @@ export function reportedEnd(command: Command, status: number, cwd: string): Endi
 
 /** How a command ended that took the shell with it. */
 export function shellExitedEnd(command: Command, exit: ShellExit, cwd: string, notes: string[]): Ending {
-  return { outcome: command.ending ?? 'shell_exited', exitCode: exit.code, signal: exit.signal, cwd, notes };
+  if (command.ending === undefined)
+    return { outcome: 'shell_exited', exitCode: exit.code, signal: exit.signal, cwd, notes };
+  return { outcome: command.ending, exitCode: null, signal: null, cwd, notes };
 }
 
 /** How a command ended of whose end nobody was told. */

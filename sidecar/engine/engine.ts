@@ -3,16 +3,7 @@ import { resolve } from 'node:path';
 import type { z } from 'zod';
 import { failure } from '../../protocol/errors';
 import { defaultLimits, type Limits } from '../../protocol/limits';
-import {
-  type Event,
-  execOutputParams,
-  execRunParams,
-  execStartParams,
-  execWaitParams,
-  type Params,
-  type Result,
-  sessionCreateParams,
-} from '../../protocol/methods';
+import { type Event, methods, type Params, type Result } from '../../protocol/methods';
 import type { ChangeEvent, CommandResult, CommandSnapshot, SessionInfo, StreamEvent } from '../../protocol/values';
 import { type Emit, follow } from '../output/follow';
 import { LogStore } from '../output/log-store';
@@ -92,7 +83,7 @@ export class Engine {
   }
 
   async createSession(params: Params<'session.create'>): Promise<SessionInfo> {
-    const wanted = valid(sessionCreateParams, params);
+    const wanted = valid(methods['session.create'].params, params);
     this.refuseWhenClosing();
     if (wanted.pty === true) {
       throw failure.notSupported('Sessions with a terminal (pty) are not available yet. Leave pty out.');
@@ -148,6 +139,7 @@ export class Engine {
   }
 
   renameSession(sessionId: string, name: string): SessionInfo {
+    valid(methods['session.rename'].params, { sessionId, name });
     const session = this.session(sessionId);
     session.rename(name);
     return session.info();
@@ -162,18 +154,18 @@ export class Engine {
   }
 
   async run(params: Params<'exec.run'>): Promise<CommandResult> {
-    const command = this.submit(valid(execRunParams, params));
+    const command = this.submit(valid(methods['exec.run'].params, params));
     await command.finished;
     return this.resultOf(command);
   }
 
   /** When `signal` aborts, streaming ends and the command goes on. */
   async stream(params: Params<'exec.run'>, emit: Emit<StreamEvent>, signal?: AbortSignal): Promise<CommandResult> {
-    return this.followToEnd(this.submit(valid(execRunParams, params)), 1, emit, signal);
+    return this.followToEnd(this.submit(valid(methods['exec.run'].params, params)), 1, emit, signal);
   }
 
   async start(params: Params<'exec.start'>): Promise<Result<'exec.start'>> {
-    const { keepStdinOpen, background, ...rest } = valid(execStartParams, params);
+    const { keepStdinOpen, background, ...rest } = valid(methods['exec.start'].params, params);
     const isFree = this.session(rest.sessionId).runningCommand === undefined;
     const command = this.submit(rest, background, keepStdinOpen);
     // A background command's pid is known in a moment, unless it has to wait for its turn.
@@ -183,15 +175,16 @@ export class Engine {
   }
 
   async follow(
-    { commandId, fromSeq }: Params<'exec.follow'>,
+    params: Params<'exec.follow'>,
     emit: Emit<Event<'exec.follow'>>,
     signal?: AbortSignal,
   ): Promise<CommandResult> {
+    const { commandId, fromSeq } = valid(methods['exec.follow'].params, params);
     return this.followToEnd(this.command(commandId).command, fromSeq ?? 1, emit, signal);
   }
 
   async wait(params: Params<'exec.wait'>, signal?: AbortSignal): Promise<Result<'exec.wait'>> {
-    const { commandId, until, timeoutMs, maxOutputBytes } = valid(execWaitParams, params);
+    const { commandId, until, timeoutMs, maxOutputBytes } = valid(methods['exec.wait'].params, params);
     const { command, session } = this.command(commandId);
     const context = {
       cwd: resolve(session.cwd, command.request.overrides?.cwd ?? ''),
@@ -204,12 +197,13 @@ export class Engine {
   }
 
   async output(params: Params<'exec.output'>): Promise<Result<'exec.output'>> {
-    const query = valid(execOutputParams, params);
+    const query = valid(methods['exec.output'].params, params);
     const { command } = this.command(query.commandId);
     return { ...(await readOutput(command.output, query)), finished: command.isFinished };
   }
 
-  async input({ commandId, data, eof }: Params<'exec.input'>): Promise<void> {
+  async input(params: Params<'exec.input'>): Promise<void> {
+    const { commandId, data, eof } = valid(methods['exec.input'].params, params);
     const { command, session } = this.command(commandId);
     if (command.isFinished) throw failure.commandFinished(commandId);
     const input = session.input(command);
@@ -223,7 +217,8 @@ export class Engine {
     if (eof === true) session.endInput(command);
   }
 
-  async cancel({ commandId, sessionId, signal }: Params<'exec.cancel'>): Promise<Result<'exec.cancel'>> {
+  async cancel(params: Params<'exec.cancel'>): Promise<Result<'exec.cancel'>> {
+    const { commandId, sessionId, signal } = valid(methods['exec.cancel'].params, params);
     const { command, session } = commandId === undefined ? this.runningIn(sessionId ?? '') : this.command(commandId);
     if (command.isFinished) throw failure.commandFinished(command.id);
     if (signal !== undefined && !endsCommands.has(signal)) {
@@ -234,7 +229,8 @@ export class Engine {
     return { outcome: command.end?.outcome ?? null, commandId: command.id };
   }
 
-  listCommands({ sessionId, runningOnly }: Params<'exec.list'>): Result<'exec.list'> {
+  listCommands(params: Params<'exec.list'>): Result<'exec.list'> {
+    const { sessionId, runningOnly } = valid(methods['exec.list'].params, params);
     const sessions = sessionId === undefined ? [...this.sessions.values()] : [this.session(sessionId)];
     const commands = sessions
       .flatMap((session) => [...session.commands.values()].map((command) => ({ session, command })))

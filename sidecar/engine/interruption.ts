@@ -1,16 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SignalName } from '../../protocol/values';
 import type { CommandTraces } from '../processes/command-processes';
-import type { ProcessIdentity } from '../processes/identity';
+import { identify, type ProcessIdentity, signalProcess } from '../processes/identity';
 import { climb, ladderFrom } from '../processes/kill-ladder';
-import { asStartTime } from '../processes/process-table';
+import { asStartTime, childrenOf } from '../processes/process-table';
 import type { Command } from './command';
 import type { ShellHost } from './shell-host';
 
 const interruptGraceMs = 1000;
 const reportGraceMs = 1000;
-/** How long the shell is kept from going on to the rest of a command whose processes were killed. */
-const barrageMs = 3;
 
 /** What a command's processes are known by. `others` are the subshells of background commands. */
 export function tracesOf(command: Command, root: number, others: readonly number[] = []): CommandTraces {
@@ -43,7 +41,7 @@ export interface ForegroundInterruption {
 /**
  * Ends a foreground command and nothing else. An interrupt to its processes and to the shell ends it as Ctrl-C would. A
  * command that ignores that has its processes ended while the shell is stopped, or the shell would go on to what comes after
- * them. Only a shell that ignores interrupts itself is replaced.
+ * them. A shell that cannot be made to leave that out, or that ignores interrupts itself, is replaced.
  */
 export async function endForeground(
   command: Command,
@@ -53,19 +51,16 @@ export async function endForeground(
   const ended = () => command.isFinished;
   const pause = (ms: number) => pauseUntil(command.finished, ms);
   if (signal === undefined || signal === 'SIGINT') {
-    // The shell first: it must know of the interrupt when its child ends.
-    shell.signal('SIGINT');
-    reportAgain();
+    const { hold, release } = holding(shell, reportAgain);
     const rungs = [{ signal: 'SIGINT' as const, graceMs: interruptGraceMs }];
     // What it had started in the background is its own too, and ignores interrupts.
-    if (await climb({ rungs, processes, ended, pause })) return endProcesses('SIGTERM', processes);
+    if (await climb({ rungs, processes, ended, pause, hold, release })) return endProcesses('SIGTERM', processes);
   }
   shell.signal('SIGSTOP');
   await endProcesses(signal === undefined || signal === 'SIGINT' ? 'SIGTERM' : signal, processes);
   if (!shell.isAlive) return pause(reportGraceMs);
-  shell.signal('SIGINT');
+  shell.signal(shell.dialect.abandonSignal);
   shell.signal('SIGCONT');
-  barrage(shell);
   reportAgain();
   await pause(reportGraceMs);
   if (ended()) return;
@@ -73,14 +68,30 @@ export async function endForeground(
   await pause(reportGraceMs);
 }
 
-async function endProcesses(from: SignalName, processes: () => ProcessIdentity[]): Promise<void> {
-  await climb({ rungs: ladderFrom(from), processes, ended: () => processes().length === 0, pause: sleep });
+/**
+ * Stops the shell and its children while the command's processes are looked for, and gives the shell an interrupt that it
+ * will see before any of them can end: bash forgets one unless the child it waits for dies of one too. Without holding them
+ * a short-lived child would be gone when it is found. It may have ended just before even so: hence this at every look.
+ */
+function holding(shell: ShellHost, reportAgain: () => void): { hold: () => void; release: () => void } {
+  let held: ProcessIdentity[] = [];
+  return {
+    hold() {
+      shell.signal('SIGSTOP');
+      held = (shell.pid === undefined ? [] : childrenOf(shell.pid)).flatMap((pid) => identify(pid) ?? []);
+      for (const child of held) signalProcess(child, 'SIGSTOP');
+      shell.signal('SIGINT');
+    },
+    release() {
+      for (const child of held) signalProcess(child, 'SIGCONT');
+      shell.signal('SIGCONT');
+      reportAgain();
+    },
+  };
 }
 
-/** An interrupt while the shell still waits for its child is lost, so it gets one after the other until it is past that. */
-function barrage(shell: ShellHost): void {
-  const until = performance.now() + barrageMs;
-  while (shell.isAlive && performance.now() < until) shell.signalUnchecked('SIGINT');
+async function endProcesses(from: SignalName, processes: () => ProcessIdentity[]): Promise<void> {
+  await climb({ rungs: ladderFrom(from), processes, ended: () => processes().length === 0, pause: sleep });
 }
 
 async function pauseUntil(done: Promise<void>, ms: number): Promise<void> {

@@ -132,11 +132,6 @@ export class ShellHost {
     this.process?.signal(signal);
   }
 
-  /** For many signals in a row, when it is certain that the shell is there. */
-  signalUnchecked(signal: NodeJS.Signals): void {
-    this.process?.signalUnchecked(signal);
-  }
-
   /** Takes a snapshot, unless the last one is still true. Only while no command runs. */
   async snapshot(): Promise<void> {
     if (!this.isAlive || this.snapshots.upTo === this.lastNumber) return;

@@ -105,11 +105,6 @@ export class ShellProcess {
     if (this.isAlive && this.identity !== undefined) signalProcess(this.identity, signal);
   }
 
-  /** Without looking first whether the pid is still the shell's: until its end was noticed here it cannot be another's. */
-  signalUnchecked(signal: NodeJS.Signals): void {
-    if (this.isAlive) this.child.kill(signal);
-  }
-
   private async ready(deadlineMs: number, directory: SessionDirectory): Promise<ShellReady> {
     const reported = new Promise<ShellReady>((resolve) => {
       this.onReady = resolve;

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { isAlive, type ProcessIdentity, signalProcess } from './identity';
 
 export interface Rung {
@@ -27,17 +28,22 @@ export interface Climb {
   ended: () => boolean;
   /** Resolves when `ended` may have become true, and after `ms` at the latest. */
   pause: (ms: number) => Promise<unknown>;
+  /** Around every look: what starts the processes is held meanwhile. */
+  hold?: () => void;
+  release?: () => void;
 }
 
 /** Climbs until it has ended; each process gets each signal once. Answers whether it ended. */
-export async function climb({ rungs, processes, ended, pause }: Climb): Promise<boolean> {
+export async function climb({ rungs, processes, ended, pause, hold, release }: Climb): Promise<boolean> {
   for (const { signal, graceMs } of rungs) {
     const deadline = performance.now() + graceMs;
     const signalled = new Set<string>();
     for (let wait = 5; !ended(); wait = Math.min(wait * 2, 100)) {
+      hold?.();
       const fresh = processes().filter(({ pid, startTime }) => !signalled.has(`${pid}/${startTime}`));
       for (const { pid, startTime } of fresh) signalled.add(`${pid}/${startTime}`);
       signalTogether(fresh, signal);
+      release?.();
       const left = deadline - performance.now();
       if (left <= 0) break;
       await pause(Math.min(wait, left));
@@ -58,16 +64,30 @@ function signalTogether(identities: readonly ProcessIdentity[], signal: NodeJS.S
   if (isHeld) for (const identity of identities) signalProcess(identity, 'SIGCONT');
 }
 
-const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
-
-/** Kills processes and everything they start meanwhile, and answers with those that would not die. */
+/**
+ * Kills processes and everything they start meanwhile, and answers with those that would not die. They are stopped first,
+ * until there is none left that is not: a child that was forked but has not yet become its own program can only be found
+ * by its parent, and must not be left without one.
+ */
 export async function killAll(find: () => ProcessIdentity[], deadlineMs = 3000): Promise<ProcessIdentity[]> {
   const deadline = performance.now() + deadlineMs;
-  for (let wait = 2; ; wait = Math.min(wait * 2, 50)) {
-    const left = find();
-    for (const identity of left) signalProcess(identity, 'SIGKILL');
-    const alive = left.filter(isAlive);
-    if (left.length === 0 || performance.now() > deadline) return alive;
+  for (let wait = 1; ; wait = Math.min(wait * 2, 50)) {
+    const found = freeze(find);
+    for (const identity of found) signalProcess(identity, 'SIGKILL');
+    if (found.length === 0 || performance.now() > deadline) return found.filter(isAlive);
     await sleep(wait);
+  }
+}
+
+function freeze(find: () => ProcessIdentity[]): ProcessIdentity[] {
+  const stopped = new Set<string>();
+  for (;;) {
+    const found = find();
+    const fresh = found.filter(({ pid, startTime }) => !stopped.has(`${pid}/${startTime}`));
+    if (fresh.length === 0) return found;
+    for (const identity of fresh) {
+      stopped.add(`${identity.pid}/${identity.startTime}`);
+      signalProcess(identity, 'SIGSTOP');
+    }
   }
 }

@@ -32,6 +32,13 @@ export function findProcess(pid: number): ProcessEntry | undefined {
   return isLinux ? entryFromProc(pid) : listFromPs().find((entry) => entry.pid === pid);
 }
 
+/** A process's children, found without looking at every process where the kernel can tell. */
+export function childrenOf(pid: number): number[] {
+  const children = isLinux ? readOrEmpty(`/proc/${pid}/task/${pid}/children`) : '';
+  if (children !== '') return children.trim().split(' ').map(Number);
+  return [];
+}
+
 /** The value a process was started with for an environment variable; nothing if it has none or may not be read. */
 export function environmentValue(pid: number, name: string): string | undefined {
   const text = isLinux ? readOrEmpty(`/proc/${pid}/environ`) : environmentFromPs(pid);

@@ -14,7 +14,7 @@ export LIMPET_COMMAND_ID=${sessionId}:0
 # Reports how a command ended: number, status and the positional parameters, which an exit in a function could not
 # tell. The id of the next command is set afterwards, while the sidecar already works on the report.
 __lmp_d() {
-  command printf '\\n=D\\0%s\\0%s\\0%s\\0' "$1" "$2" "\${PWD-}" 1<>${quote(control)}
+  command printf '\\1=D\\0%s\\0%s\\0%s\\0' "$1" "$2" "\${PWD-}" 1<>${quote(control)}
   __lmp_last=("$1" "$2") __lmp_args=("\${@:3}")
   LIMPET_COMMAND_ID=${sessionId}:$(( $1 + 1 ))
 }
@@ -23,20 +23,20 @@ __lmp_again() { __lmp_d "\${__lmp_last[@]-0}" "\${__lmp_args[@]}"; }
 # Makes $? what the command before left. The caller puts "&&:" behind it, so that set -e does not end the shell here.
 __lmp_r() { command return "$1"; }
 # The command could not be given its directory or environment, and was not run.
-__lmp_f() { command printf '\\n=F\\0%s\\0%s\\0\\0' "$1" "$2" 1<>${quote(control)}; }
+__lmp_f() { command printf '\\1=F\\0%s\\0%s\\0\\0' "$1" "$2" 1<>${quote(control)}; }
 __lmp_id() { LIMPET_COMMAND_ID=${sessionId}:$1; }
 # A background command is reported by a program: nothing the user has named a function can come in between.
-__lmp_p() { ${printfProgram} '\\n=P\\0%s\\0%s\\0\\0' "$1" "$BASHPID" 1<>${quote(control)}; }
+__lmp_p() { ${printfProgram} '\\1=P\\0%s\\0%s\\0\\0' "$1" "$BASHPID" 1<>${quote(control)}; }
 # Its end is also written to a file: its shell is gone and cannot be asked again.
 __lmp_e() {
   ${printfProgram} '%s %s\\n' "$1" "$2" >>${quote(status)}
-  ${printfProgram} '\\n=E\\0%s\\0%s\\0\\0' "$1" "$2" 1<>${quote(control)}
+  ${printfProgram} '\\1=E\\0%s\\0%s\\0\\0' "$1" "$2" 1<>${quote(control)}
 }
 __lmp_b() {
   LIMPET_COMMAND_ID=${sessionId}:$1
-  command printf '\\n=B\\0%s\\0%s\\0%s\\0' "\${__lmp_restored-}" "$$" "\${PWD-}" 1<>${quote(control)}
+  command printf '\\1=B\\0%s\\0%s\\0%s\\0' "\${__lmp_restored-}" "$$" "\${PWD-}" 1<>${quote(control)}
 }
-# Remembers in __lmp_undo how to put the named variables and the directory back.
+# Remembers in __lmp_undo how to put the named variables, or the directory, back.
 __lmp_keep() {
   local __lmp_v
   __lmp_undo=
@@ -47,6 +47,9 @@ __lmp_keep() {
       __lmp_undo+="command unset $__lmp_v"$'\\n'
     fi
   done
+}
+__lmp_keep_cwd() {
+  local __lmp_v
   command printf -v __lmp_v 'command cd -- %q\\nOLDPWD=%q\\n' "\${PWD-/}" "\${OLDPWD-}"
   __lmp_undo+=$__lmp_v
 }
@@ -69,7 +72,7 @@ __lmp_snap() {
     command export -p
     command printf 'command cd -- %q\\n%s__lmp_restored=environment\\n' "\${PWD-/}" "\${__lmp_undo-}"
   } >|${quote(`${snapshot}.environment.new`)} 2>/dev/null
-  command printf '\\n=T\\0%s\\0\\0\\0' "$?" 1<>${quote(control)}
+  command printf '\\1=T\\0%s\\0\\0\\0' "$?" 1<>${quote(control)}
 }
 # Takes a snapshot as the shell ends, and passes $? on to the user's own EXIT trap.
 __lmp_x() {
@@ -87,7 +90,7 @@ __lmp_arm() {
   command eval "set -- \${__lmp_t#trap -- }"
   command trap -- '__lmp_x "\${FUNCNAME-source}" "$@"'"\${1:+;$1}" EXIT
 }
-readonly -f __lmp_x __lmp_arm __lmp_d __lmp_again __lmp_r __lmp_f __lmp_id __lmp_p __lmp_e __lmp_b __lmp_keep __lmp_snap
+readonly -f __lmp_x __lmp_arm __lmp_d __lmp_again __lmp_r __lmp_f __lmp_id __lmp_p __lmp_e __lmp_b __lmp_keep __lmp_keep_cwd __lmp_snap
 __lmp_arm
 `;
 
@@ -104,11 +107,14 @@ unset __lmp_rc
 export function preparation({ cwd, env }: Overrides, cd: string, modifier: string): string {
   const names = Object.keys(env);
   const exports = names.map((name) => `${modifier}export ${name}=${quote(env[name] ?? '')} || return 2\n`).join('');
-  return `__lmp_keep ${names.join(' ')}\n${exports}${cwd === undefined ? '' : `${cd} ${quote(cwd)} || return 1\n`}:\n`;
+  const enter = cwd === undefined ? '' : `__lmp_keep_cwd\n${cd} ${quote(cwd)} || return 1\n`;
+  return `__lmp_keep ${names.join(' ')}\n${exports}${enter}:\n`;
 }
 
 export const bash: ShellDialect = {
   name: 'bash',
+  // It forgets an interrupt unless its child died of one too. This signal ends it, with a snapshot, as no other job notices.
+  abandonSignal: 'SIGVTALRM',
   arguments: (bootFile) => ['--noprofile', '--noediting', '--rcfile', bootFile, '-i'],
   boot: (files, sessionId, profile) => (profile === 'user' ? userProfile : '') + boot(files, sessionId),
   ready: (next, restoreFile) =>

@@ -48,6 +48,8 @@ export type BackgroundLine = Pick<ForegroundLine, 'number' | 'files' | 'prepared
  */
 export interface ShellDialect {
   readonly name: string;
+  /** Makes a shell whose child was killed leave out the rest of the command. */
+  readonly abandonSignal: NodeJS.Signals;
   /** How to start it interactively. */
   arguments(bootFile: string, profile: Profile): string[];
   /** Defines the wrapper's functions; read once when the shell starts. */
@@ -83,4 +85,4 @@ export const printfProgram = ['/usr/bin/printf', '/bin/printf'].find((path) => e
 
 /** A report that calls nothing by a name the user could have given to a function; it costs a process. */
 export const plainReport = (number: number, control: string) =>
-  `${printfProgram} '\\n=D\\0%s\\0%s\\0%s\\0' ${number} "$?" "$PWD" 1<>${quote(control)}\n`;
+  `${printfProgram} '\\1=D\\0%s\\0%s\\0%s\\0' ${number} "$?" "$PWD" 1<>${quote(control)}\n`;

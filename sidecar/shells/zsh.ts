@@ -19,9 +19,9 @@ export LIMPET_COMMAND_ID=${sessionId}:0
 # Redirected command by command: what a DEBUG trap prints in a redirected group would land among the records.
 __lmp_w() {
   if (( \${+functions[builtin]} )); then
-    ${printfProgram} '\\n=%s\\0%s\\0%s\\0%s\\0' "$@" 1<>${quote(control)}
+    ${printfProgram} '\\1=%s\\0%s\\0%s\\0%s\\0' "$@" 1<>${quote(control)}
   else
-    builtin printf '\\n=%s\\0%s\\0%s\\0%s\\0' "$@" 1<>${quote(control)}
+    builtin printf '\\1=%s\\0%s\\0%s\\0%s\\0' "$@" 1<>${quote(control)}
   fi
 }
 # The positional parameters come along, since a function that runs at exit does not see them.
@@ -34,10 +34,10 @@ __lmp_again() { __lmp_d "\${__lmp_last%%:*}" "\${__lmp_last#*:}" "\${__lmp_args[
 __lmp_r() { return "$1"; }
 __lmp_f() { __lmp_w F "$1" "$2" ''; }
 __lmp_id() { LIMPET_COMMAND_ID=${sessionId}:$1; }
-__lmp_p() { ${printfProgram} '\\n=P\\0%s\\0%s\\0\\0' "$1" "\${sysparams[pid]}" 1<>${quote(control)}; }
+__lmp_p() { ${printfProgram} '\\1=P\\0%s\\0%s\\0\\0' "$1" "\${sysparams[pid]}" 1<>${quote(control)}; }
 __lmp_e() {
   ${printfProgram} '%s %s\\n' "$1" "$2" >>|${quote(status)}
-  ${printfProgram} '\\n=E\\0%s\\0%s\\0\\0' "$1" "$2" 1<>${quote(control)}
+  ${printfProgram} '\\1=E\\0%s\\0%s\\0\\0' "$1" "$2" 1<>${quote(control)}
 }
 __lmp_b() {
   LIMPET_COMMAND_ID=${sessionId}:$1
@@ -53,6 +53,8 @@ __lmp_keep() {
       __lmp_undo+="builtin unset $__lmp_v"$'\\n'
     fi
   done
+}
+__lmp_keep_cwd() {
   __lmp_undo+="builtin cd -q -- \${(qq)PWD}"$'\\n'"OLDPWD=\${(qq)OLDPWD}"$'\\n'
 }
 # Special and read-only parameters are left out: assigning to one would abort the restoring.
@@ -95,11 +97,19 @@ zmodload zsh/system zsh/parameter
 zshexit_functions+=(__lmp_x)
 `;
 
-/** Its own start files are zsh's business: it reads them unless told not to. */
+/** Read by us and not by zsh itself, which would let them read the lines that are meant for it. */
+const userProfile = `
+for __lmp_rc in "\${ZDOTDIR:-$HOME}/.zshenv" /etc/zsh/zshrc /etc/zshrc "\${ZDOTDIR:-$HOME}/.zshrc"; do
+  [[ -r $__lmp_rc ]] && . "$__lmp_rc"
+done
+unset __lmp_rc
+`;
+
 export const zsh: ShellDialect = {
   name: 'zsh',
-  arguments: (_bootFile, profile) => (profile === 'user' ? ['-i'] : ['-f', '-i']),
-  boot: (files, sessionId) => boot(files, sessionId),
+  abandonSignal: 'SIGINT',
+  arguments: () => ['-f', '-i'],
+  boot: (files, sessionId, profile) => (profile === 'user' ? userProfile : '') + boot(files, sessionId),
   ready: (next, restoreFile, bootFile) =>
     `\\. ${quote(bootFile)} </dev/null\n` +
     (restoreFile === undefined ? '' : `\\. ${quote(restoreFile)} </dev/null >/dev/null 2>&1\n`) +
