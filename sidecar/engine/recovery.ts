@@ -42,16 +42,8 @@ export function isDirectory(path: string): boolean {
   }
 }
 
-/** Sent to a bash whose command was killed, see its dialect. */
-const abandoned = 'SIGVTALRM';
-
 function describe({ code, signal }: ShellExit, { restored }: ShellReady, isCurrent: boolean): string {
-  const how =
-    signal === abandoned
-      ? 'had to be replaced, or it would have run the rest of the command'
-      : signal === null
-        ? `exited with ${code ?? 'an unknown status'}`
-        : `was ended by ${signal}`;
+  const how = signal === null ? `exited with ${code ?? 'an unknown status'}` : `was ended by ${signal}`;
   const when = isCurrent ? '' : ', as they were when the session was last idle';
   const what = {
     all: `Restored: directory, variables, functions, aliases, options, umask and positional parameters${when}. Not restored: traps, open descriptors and the shell's list of jobs.`,

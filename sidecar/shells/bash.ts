@@ -92,6 +92,8 @@ __lmp_arm() {
 }
 readonly -f __lmp_x __lmp_arm __lmp_d __lmp_again __lmp_r __lmp_f __lmp_id __lmp_p __lmp_e __lmp_b __lmp_keep __lmp_keep_cwd __lmp_snap
 __lmp_arm
+# Bash forgets an interrupt unless its child dies of one too. It does not forget a trap, and runs it once the child is gone.
+trap 'command kill -INT $$' VTALRM
 `;
 
 /** A user's rc file may print, and expects PS1 to be set; what it does beyond that is bounded by the start's deadline. */
@@ -113,7 +115,6 @@ export function preparation({ cwd, env }: Overrides, cd: string, modifier: strin
 
 export const bash: ShellDialect = {
   name: 'bash',
-  // It forgets an interrupt unless its child died of one too. This signal ends it, with a snapshot, as no other job notices.
   abandonSignal: 'SIGVTALRM',
   arguments: (bootFile) => ['--noprofile', '--noediting', '--rcfile', bootFile, '-i'],
   boot: (files, sessionId, profile) => (profile === 'user' ? userProfile : '') + boot(files, sessionId),
