@@ -8,8 +8,8 @@ import { fastDirectory } from '../directory';
 import type { Rival } from './rival';
 
 /**
- * The floor: a shell that reads a line from a FIFO and answers with one byte through another. It captures nothing and
- * reports nothing, so nothing that drives a shell from outside can be faster.
+ * The floor: an interactive shell that reads a line from a FIFO and answers with one byte through another, which it opens
+ * for that (left open, every program it starts would inherit it). It runs nothing, captures nothing and knows no result.
  */
 export async function bareShell(): Promise<Rival> {
   const directory = await fastDirectory('bare');
@@ -18,7 +18,11 @@ export async function bareShell(): Promise<Rival> {
   const inputFd = openSync(input, constants.O_RDWR);
   const outputFd = openSync(output, constants.O_RDWR | constants.O_NONBLOCK);
   const reader = new Socket({ fd: outputFd, readable: true, writable: false });
-  const shell = spawn('bash', ['--norc', '--noprofile'], { stdio: [inputFd, outputFd, 'ignore'] });
+  const shell = spawn('bash', ['--norc', '--noprofile', '--noediting', '-i'], {
+    stdio: [inputFd, 'ignore', 'ignore'],
+    detached: true,
+  });
+  const line = `printf x 1<>${output}\n`;
   let arrived = () => {};
   reader.on('data', () => arrived());
   return {
@@ -26,7 +30,7 @@ export async function bareShell(): Promise<Rival> {
     run() {
       return new Promise((resolve) => {
         arrived = resolve;
-        writeSync(inputFd, 'printf x\n');
+        writeSync(inputFd, line);
       });
     },
     async dispose() {

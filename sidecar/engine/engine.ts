@@ -301,7 +301,8 @@ export class Engine {
       isFinished: () => command.isFinished,
       signal,
     });
-    if (signal?.aborted !== true) await command.finished;
+    // Whoever ended the following is not waiting for the result either; the command goes on, and this with it.
+    await command.finished;
     return this.resultOf(command);
   }
 

@@ -13,6 +13,7 @@ import { closesSoon, followWhenOpened } from './slots';
 
 /** What a command left behind often ends in the same moment (a `tee` it wrote to); its output is then still waited for. */
 const holderGraceMs = 8;
+const watchAfterMs = 1;
 const firstLookMs = 20;
 const longestLookMs = 1000;
 const mostDeliveries = 3;
@@ -99,11 +100,9 @@ export class Foreground {
       this.host.send(line);
       this.host.announced = command.number + 1;
       onSent();
-      const stopFollowing = followWhenOpened(slot);
-      const stopLooking = this.lookForLostReport(command);
+      const stopWatching = this.watch(command, slot);
       const end = await ended;
-      stopFollowing();
-      stopLooking();
+      stopWatching();
       this.current = undefined;
       if (end.kind !== 'exited' || delivery === mostDeliveries || this.host.channel.takeBackLines() !== line)
         return end;
@@ -133,6 +132,18 @@ export class Foreground {
   private report(number: number): string {
     const { host, files } = this;
     return this.isShadowed ? plainReport(number, files.directory.file('ctl')) : host.dialect.report(number);
+  }
+
+  /** A quick command is over before anything of this is worth its cost. */
+  private watch(command: Command, slot: Slot): () => void {
+    let stops: (() => void)[] = [];
+    const timer = setTimeout(() => {
+      stops = [followWhenOpened(slot), this.lookForLostReport(command)];
+    }, watchAfterMs);
+    return () => {
+      clearTimeout(timer);
+      for (const stop of stops) stop();
+    };
   }
 
   /**

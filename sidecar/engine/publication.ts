@@ -1,8 +1,8 @@
 import type { LogStore } from '../output/log-store';
 import type { Command } from './command';
 
-const mostWaiting = 256;
 const waitMs = 10;
+const longestWaitMs = 1000;
 
 /**
  * Puts `N.exit` and `N.labelers.done` where outside readers look for them. Nobody who asked waits for that, so it is done in
@@ -12,6 +12,7 @@ export class Publication {
   private readonly exits = new Set<Command>();
   private readonly ends = new Set<Command>();
   private timer: NodeJS.Timeout | undefined;
+  private since = 0;
 
   constructor(private readonly logs: LogStore) {}
 
@@ -25,13 +26,15 @@ export class Publication {
     this.schedule();
   }
 
-  drop(command: Command): void {
-    this.exits.delete(command);
-    this.ends.delete(command);
+  /** Leaves a command out; whether it had already been published. */
+  drop(command: Command): boolean {
+    const wasWaiting = this.exits.delete(command);
+    return !this.ends.delete(command) || !wasWaiting;
   }
 
+  /** For a session that is never idle. */
   flushIfDue(): void {
-    if (this.exits.size + this.ends.size >= mostWaiting) this.flush();
+    if (this.timer !== undefined && performance.now() - this.since > longestWaitMs) this.flush();
   }
 
   flush(): void {
@@ -48,6 +51,7 @@ export class Publication {
       this.timer.refresh();
       return;
     }
+    this.since = performance.now();
     this.timer = setTimeout(() => this.flush(), waitMs);
     this.timer.unref();
   }

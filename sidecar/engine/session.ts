@@ -342,8 +342,7 @@ export class Session {
       if (this.commands.size <= limits.maxRememberedCommands) return;
       if (!command.isFinished || !command.output.ended) continue;
       this.commands.delete(command.id);
-      this.publication.drop(command);
-      logs.forget(command.output.log);
+      logs.forget(command.output.log, this.publication.drop(command));
     }
   }
 

@@ -1,22 +1,18 @@
 import type { Slot } from '../output/slot';
 
-const followAfterMs = 1;
+const firstRetryMs = 1;
 const longestRetryMs = 50;
 
-/**
- * Begins to pass a command's output on as it comes, as soon as the command has opened its streams. A quick command is over
- * before that is worth its cost.
- */
+/** Begins to pass a command's output on as it comes, as soon as the command has opened its streams. */
 export function followWhenOpened(slot: Slot): () => void {
-  let wait = followAfterMs;
+  let wait = firstRetryMs;
   let timer: NodeJS.Timeout | undefined;
   const attempt = () => {
     if (slot.follow()) return;
+    timer = setTimeout(attempt, wait).unref();
     wait = Math.min(wait * 2, longestRetryMs);
-    timer = setTimeout(attempt, wait);
-    timer.unref();
   };
-  timer = setTimeout(attempt, wait);
+  attempt();
   return () => clearTimeout(timer);
 }
 

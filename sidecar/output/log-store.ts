@@ -1,4 +1,15 @@
-import { chmodSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { CommandLog, type LogBudget } from './command-log';
 
@@ -9,6 +20,8 @@ export interface LogLimits {
 
 /** The files of one command are `N.log`, `N.exit` and `N.labelers.done` in a directory per session. */
 const endings = { log: '.log', exit: '.exit', done: '.labelers.done' };
+/** Hidden, and never a command's own file. */
+const templatePrefix = '.published-';
 const keptForMs = 7 * 24 * 60 * 60 * 1000;
 
 interface StoredLog {
@@ -53,38 +66,57 @@ export class LogStore implements LogBudget {
     return true;
   }
 
-  /** Publishes how a command ended: written aside, then renamed, so that a reader never sees half of it. */
+  /** Publishes how a command ended, in one step, so that a reader never sees half of it. */
   publishExit(log: CommandLog, exitCode: number | null): void {
-    log.touch();
-    publish(`${stemOf(log)}${endings.exit}`, `${exitCode ?? 'unknown'}\n`);
+    log.flush();
+    const text = `${exitCode ?? 'unknown'}`;
+    this.publish(dirname(log.path), text, `${stemOf(log)}${endings.exit}`);
   }
 
   /** Publishes that nothing more will come: both streams have ended and everything is in the log. */
   publishEnd(log: CommandLog): void {
+    const directory = dirname(log.path);
+    if (log.isEmpty) this.publish(directory, '', log.path);
     log.close();
-    publish(`${stemOf(log)}${endings.done}`, '');
+    this.publish(directory, '', `${stemOf(log)}${endings.done}`);
     this.finished.set(stemOf(log), { stem: stemOf(log), size: log.size });
   }
 
-  /** Removes a finished command's files. */
-  forget(log: CommandLog): void {
-    log.close();
-    this.remove(stemOf(log));
+  /** Removes a finished command's files, as far as they were made. */
+  forget(log: CommandLog, wasPublished: boolean): void {
+    log.discard();
+    if (wasPublished || !log.isEmpty) this.remove(stemOf(log));
   }
 
   /** Removes a session's directory if nothing is in it. */
   leave(sessionId: string): void {
+    const directory = join(this.root, sessionId);
+    for (const name of list(directory))
+      if (name.startsWith(templatePrefix)) rmSync(join(directory, name), { force: true });
     try {
-      rmdirSync(join(this.root, sessionId));
+      rmdirSync(directory);
     } catch {
       // Its logs are kept until they are too old or their room is needed.
+    }
+  }
+
+  /**
+   * A file of which there are many with the same short text is a link to a first one, which was written aside and renamed:
+   * as atomic, and a quarter of the work.
+   */
+  private publish(directory: string, text: string, path: string): void {
+    const template = join(directory, `${templatePrefix}${text}`);
+    try {
+      linkTo(template, path, text);
+    } catch {
+      // A full disk loses the file for outside readers, never the answer to whoever asked.
     }
   }
 
   private remove(stem: string): void {
     this.total -= this.finished.get(stem)?.size ?? 0;
     this.finished.delete(stem);
-    for (const ending of Object.values(endings)) rmSync(stem + ending, { force: true });
+    for (const ending of Object.values(endings)) unlinkIfThere(stem + ending);
   }
 
   private countWhatIsThere(): void {
@@ -111,14 +143,23 @@ export class LogStore implements LogBudget {
 
 const stemOf = (log: CommandLog) => log.path.slice(0, -endings.log.length);
 
-function publish(path: string, content: string): void {
-  const aside = join(dirname(path), `.${process.pid}.new`);
+function linkTo(template: string, path: string, text: string): void {
   try {
-    writeFileSync(aside, content, { mode: 0o600 });
-    renameSync(aside, path);
+    linkSync(template, path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return;
+    const aside = `${template}.new`;
+    writeFileSync(aside, text === '' ? '' : `${text}\n`, { mode: 0o600 });
+    renameSync(aside, template);
+    linkSync(template, path);
+  }
+}
+
+function unlinkIfThere(path: string): void {
+  try {
+    unlinkSync(path);
   } catch {
-    // A full disk loses the file for outside readers, never the answer to whoever asked.
-    rmSync(aside, { force: true });
+    // It was never made, or somebody else removed it.
   }
 }
 

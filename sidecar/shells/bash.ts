@@ -11,15 +11,16 @@ set +o history +o histexpand
 declare -r __lmp=${quote(directory)}
 export LIMPET_COMMAND_ID=${sessionId}:0
 
-# Reports how a command ended: number, status and the positional parameters, which an exit in a function could not
-# tell. The id of the next command is set afterwards, while the sidecar already works on the report.
-__lmp_d() {
-  command printf '\\1=D\\0%s\\0%s\\0%s\\0' "$1" "$2" "\${PWD-}" 1<>${quote(control)}
-  __lmp_last=("$1" "$2") __lmp_args=("\${@:3}")
+# Notes what was just reported: number and positional parameters, which an exit in a function could not tell. Done after the
+# report, while the sidecar already works on it.
+__lmp_k() {
+  __lmp_last=$1 __lmp_args=("\${@:2}")
   LIMPET_COMMAND_ID=${sessionId}:$(( $1 + 1 ))
 }
 # Repeats the last report, for a sidecar that was not there to hear it.
-__lmp_again() { __lmp_d "\${__lmp_last[@]-0}" "\${__lmp_args[@]}"; }
+__lmp_again() {
+  command printf '\\1=D\\0%s\\0%s\\0%s\\0' "\${__lmp_last-0}" "\${__lmp_s-0}" "\${PWD-}" 1<>${quote(control)}
+}
 # Makes $? what the command before left. The caller puts "&&:" behind it, so that set -e does not end the shell here.
 __lmp_r() { command return "$1"; }
 # The command could not be given its directory or environment, and was not run.
@@ -90,7 +91,7 @@ __lmp_arm() {
   command eval "set -- \${__lmp_t#trap -- }"
   command trap -- '__lmp_x "\${FUNCNAME-source}" "$@"'"\${1:+;$1}" EXIT
 }
-readonly -f __lmp_x __lmp_arm __lmp_d __lmp_again __lmp_r __lmp_f __lmp_id __lmp_p __lmp_e __lmp_b __lmp_keep __lmp_keep_cwd __lmp_snap
+readonly -f __lmp_x __lmp_arm __lmp_k __lmp_again __lmp_r __lmp_f __lmp_id __lmp_p __lmp_e __lmp_b __lmp_keep __lmp_keep_cwd __lmp_snap
 __lmp_arm
 # Bash forgets an interrupt unless its child dies of one too. It does not forget a trap, and runs it once the child is gone.
 trap 'command kill -INT $$' VTALRM
@@ -113,6 +114,10 @@ export function preparation({ cwd, env }: Overrides, cd: string, modifier: strin
   return `__lmp_keep ${names.join(' ')}\n${exports}${enter}:\n`;
 }
 
+/** Straight to the builtin: a function or `command` in between takes as long as all the rest of the report. */
+const tell = (number: number) =>
+  `\\printf '\\1=D\\0%s\\0%s\\0%s\\0' ${number} "$__lmp_s" "\${PWD-}" 1<>"$__lmp/ctl";__lmp_k ${number} "$@"\n`;
+
 export const bash: ShellDialect = {
   name: 'bash',
   abandonSignal: 'SIGVTALRM',
@@ -128,18 +133,13 @@ export const bash: ShellDialect = {
     const before = (announce ? `__lmp_id ${number};` : '') + (lastStatus === 0 ? '' : `__lmp_r ${lastStatus}&&:;`);
     const run = `\\. ${files.text} <${files.stdin} 1<>${files.stdout} 2<>${files.stderr}`;
     const keepErrorTrap = hasErrorTrap ? '__lmp_err=$(\\trap -p ERR);\\trap - ERR;' : '';
-    if (prepared === undefined) {
-      const report = hasErrorTrap
-        ? `__lmp_s=$?;${keepErrorTrap}__lmp_d ${number} "$__lmp_s" "$@"\n`
-        : this.report(number);
-      return `${before}${run}\n${report}`;
-    }
+    if (prepared === undefined) return `${before}${run}\n__lmp_s=$?;${keepErrorTrap}${tell(number)}`;
     return (
       `if \\. ${prepared};then ${before}${run};else __lmp_f ${number} $?;fi\n` +
-      `__lmp_s=$?;${keepErrorTrap}\\eval "$__lmp_undo";__lmp_undo=;__lmp_d ${number} "$__lmp_s" "$@"\n`
+      `__lmp_s=$?;${keepErrorTrap}\\eval "$__lmp_undo";__lmp_undo=;${tell(number)}`
     );
   },
-  report: (number) => `__lmp_d ${number} "$?" "$@"\n`,
+  report: (number) => `__lmp_s=$?;${tell(number)}`,
   rearm: () => '__lmp_arm\n',
   again: () => '__lmp_again\n',
   background({ number, files, prepared }) {
