@@ -1,4 +1,6 @@
 import type { SidecarClient } from '../client/client';
+import type { CommandSnapshot, SessionInfo } from '../protocol/values';
+import type { SessionsModel } from './sessions/model';
 import type { SidecarState, Supervisor } from './supervisor';
 
 /** What other extensions get from `vscode.extensions.getExtension('limpet.limpet').exports`. */
@@ -9,9 +11,17 @@ export interface LimpetApi {
     /** The connection to the sidecar, as soon as there is one. */
     client(): Promise<SidecarClient>;
   };
+  readonly sessions: {
+    /** The sessions there are, oldest first. */
+    list(): Promise<SessionInfo[]>;
+    /** What runs or ran in a session, oldest first. */
+    commands(sessionId: string): CommandSnapshot[];
+    onDidChangeSession(listener: (session: SessionInfo) => void): { dispose(): void };
+    onDidChangeCommand(listener: (command: CommandSnapshot) => void): { dispose(): void };
+  };
 }
 
-export function createApi(supervisor: Supervisor): LimpetApi {
+export function createApi(supervisor: Supervisor, model: SessionsModel): LimpetApi {
   return {
     sidecar: {
       get state() {
@@ -19,6 +29,15 @@ export function createApi(supervisor: Supervisor): LimpetApi {
       },
       onDidChangeState: (listener) => supervisor.onDidChange((state) => listener(state.kind)),
       client: () => supervisor.client(),
+    },
+    sessions: {
+      list: async () => {
+        await model.listed();
+        return model.sessions;
+      },
+      commands: (sessionId) => model.commands(sessionId),
+      onDidChangeSession: (listener) => model.onDidChangeSession(listener),
+      onDidChangeCommand: (listener) => model.onDidChangeCommand(listener),
     },
   };
 }

@@ -1,7 +1,29 @@
 /** Every id that package.json declares and code uses, once; a test compares the two. */
 export const commandIds = {
-  showSidecarLog: 'limpet.showSidecarLog',
+  newSession: 'limpet.newSession',
+  newSessionHere: 'limpet.newSessionHere',
+  runCommand: 'limpet.runCommand',
+  runSelection: 'limpet.runSelection',
+  runInBackground: 'limpet.runInBackground',
+  stopCommand: 'limpet.stopCommand',
+  killCommand: 'limpet.killCommand',
+  rerunCommand: 'limpet.rerunCommand',
+  sendInput: 'limpet.sendInput',
+  copyCommand: 'limpet.copyCommand',
+  copyOutput: 'limpet.copyOutput',
+  openCommandLog: 'limpet.openCommandLog',
+  showOutput: 'limpet.showOutput',
+  attachTerminal: 'limpet.attachTerminal',
+  renameSession: 'limpet.renameSession',
+  destroySession: 'limpet.destroySession',
+  destroyAllSessions: 'limpet.destroyAllSessions',
+  showMore: 'limpet.showMore',
+  showHistory: 'limpet.showHistory',
+  clearHistory: 'limpet.clearHistory',
+  showLog: 'limpet.showLog',
   restartSidecar: 'limpet.restartSidecar',
+  doctor: 'limpet.doctor',
+  openWalkthrough: 'limpet.openWalkthrough',
 } as const;
 
 export const viewContainerId = 'limpet';
@@ -13,7 +35,28 @@ export const viewIds = {
 export const contextKeys = {
   /** The kind of the sidecar's state: decides what an empty view says. */
   sidecar: 'limpet.sidecar',
+  hasSessions: 'limpet.hasSessions',
+  hasRunning: 'limpet.hasRunning',
 } as const;
+
+export const terminalProfileId = 'limpet.session';
+export const outputLanguageId = 'limpet-output';
+export const walkthroughId = 'limpet.limpet#limpet.start';
+
+/** Settings, without their common first part. */
+export const settingsSection = 'limpet';
+export const settingIds = [
+  'shell',
+  'profile',
+  'environment',
+  'commandTimeout',
+  'idleTimeout',
+  'keepAlive',
+  'maxSessions',
+  'logLevel',
+  'reveal',
+] as const;
 
 export type CommandId = (typeof commandIds)[keyof typeof commandIds];
 export type ContextKey = (typeof contextKeys)[keyof typeof contextKeys];
+export type SettingId = (typeof settingIds)[number];

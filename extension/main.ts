@@ -2,18 +2,24 @@ import * as vscode from 'vscode';
 import { SidecarClient } from '../client/client';
 import { createApi, type LimpetApi } from './api';
 import { registerCommands } from './commands';
+import { createSession } from './commands/create-session';
 import type { Ctx } from './context';
 import { publishContextKeys, publishUnsupported } from './contextKeys';
+import { History } from './history';
 import { reportIncidents } from './notices';
+import { OutputChannels } from './output/channels';
 import { whyUnsupported } from './platform';
-import { createSessionsView } from './sessions/tree';
+import { SessionsModel } from './sessions/model';
+import { createEmptyView, createSessionsView, SessionsTree } from './sessions/tree';
+import { offerRestart, sidecarEnvironment } from './settings';
 import { createStatusBar } from './statusBar';
 import { type SidecarState, Supervisor } from './supervisor';
+import { Terminals } from './terminal/terminals';
 
 export function activate(extension: vscode.ExtensionContext): LimpetApi | undefined {
   const unsupported = whyUnsupported();
   if (unsupported !== undefined) {
-    extension.subscriptions.push(registerCommands({ unsupported }), createSessionsView());
+    extension.subscriptions.push(registerCommands({ unsupported }), createEmptyView());
     publishUnsupported();
     void vscode.window.showWarningMessage(unsupported);
     return undefined;
@@ -22,22 +28,35 @@ export function activate(extension: vscode.ExtensionContext): LimpetApi | undefi
   const log = vscode.window.createOutputChannel('Limpet', { log: true });
   const sidecarPath = extension.asAbsolutePath('dist/sidecar.js');
   const supervisor = new Supervisor({
-    connect: () => SidecarClient.connect({ clientName: 'vscode', sidecarPath }),
+    connect: () => SidecarClient.connect({ clientName: 'vscode', sidecarPath, env: sidecarEnvironment(process.env) }),
   });
-  const ctx: Ctx = { supervisor, log };
+  const connect = () => supervisor.client();
+  const model = new SessionsModel(supervisor);
+  const tree = new SessionsTree(model);
+  const history = new History(model, extension.workspaceState);
+  const channels = new OutputChannels(model, connect);
+  const terminals = new Terminals(model, history, connect);
+  const ctx: Ctx = { supervisor, log, model, tree, channels, terminals, history, connect };
 
   extension.subscriptions.push(
     log,
+    model,
+    tree,
+    history,
+    channels,
+    terminals,
     supervisor,
     supervisor.onDidChange((state) => log.info(describe(state))),
     registerCommands(ctx),
-    createSessionsView(),
-    createStatusBar(supervisor),
-    publishContextKeys(supervisor),
+    createSessionsView(model, tree),
+    createStatusBar(supervisor, model, tree),
+    publishContextKeys(supervisor, model, tree),
     reportIncidents(supervisor),
+    offerRestart(),
+    terminals.contributeProfile(() => createSession(ctx, {})),
   );
   supervisor.start();
-  return createApi(supervisor);
+  return createApi(supervisor, model);
 }
 
 function describe(state: SidecarState): string {

@@ -19,21 +19,18 @@ export function incidentNotices(): (state: SidecarState) => Notice | undefined {
       lost ||= hasRun;
     } else if (state.kind === 'running') {
       const notice: Notice | undefined = lost
-        ? { severity: 'warning', message: 'The Limpet sidecar ended and was started again.' }
+        ? { severity: 'warning', message: vscode.l10n.t('The Limpet sidecar ended and was started again.') }
         : undefined;
       hasRun = true;
       lost = false;
       return notice;
     } else if (state.kind === 'failed') {
       lost = false;
-      return { severity: 'error', message: `Limpet cannot run commands. ${state.reason}` };
+      return { severity: 'error', message: vscode.l10n.t('Limpet cannot run commands. {0}', state.reason) };
     }
     return undefined;
   };
 }
-
-const showLog = 'Show Log';
-const tryAgain = 'Try Again';
 
 export function reportIncidents(supervisor: Supervisor): vscode.Disposable {
   const noticeFor = incidentNotices();
@@ -44,10 +41,12 @@ export function reportIncidents(supervisor: Supervisor): vscode.Disposable {
 }
 
 async function show({ severity, message }: Notice): Promise<void> {
+  const showLog = vscode.l10n.t('Show Log');
+  const tryAgain = vscode.l10n.t('Try Again');
   const chosen =
     severity === 'error'
       ? await vscode.window.showErrorMessage(message, showLog, tryAgain)
       : await vscode.window.showWarningMessage(message, showLog);
-  if (chosen === showLog) await vscode.commands.executeCommand(commandIds.showSidecarLog);
+  if (chosen === showLog) await vscode.commands.executeCommand(commandIds.showLog);
   if (chosen === tryAgain) await vscode.commands.executeCommand(commandIds.restartSidecar);
 }

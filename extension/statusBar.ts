@@ -1,5 +1,7 @@
 import * as vscode from 'vscode';
-import { commandIds } from './contributions';
+import { commandIds, viewIds } from './contributions';
+import type { SessionsModel } from './sessions/model';
+import type { SessionsTree } from './sessions/tree';
 import type { SidecarState, Supervisor } from './supervisor';
 
 export interface StatusBarContent {
@@ -9,30 +11,34 @@ export interface StatusBarContent {
   background?: 'warning' | 'error';
 }
 
-/** What the status bar says about a state; undefined hides it. */
-export function statusBarContent(state: SidecarState): StatusBarContent | undefined {
+/** What the status bar says about a state and the number of running commands; undefined hides it. */
+export function statusBarContent(state: SidecarState, running = 0): StatusBarContent | undefined {
   switch (state.kind) {
     case 'stopped':
       return undefined;
     case 'starting':
-      return { text: '$(loading~spin) Limpet', tooltip: 'The Limpet sidecar is starting.' };
-    case 'running':
+      return { text: '$(loading~spin) Limpet', tooltip: vscode.l10n.t('The Limpet sidecar is starting.') };
+    case 'running': {
+      const { version, pid } = state.client.sidecar;
+      const commands = vscode.l10n.t('Commands running: {0}.', running);
+      const sidecar = vscode.l10n.t('The Limpet sidecar {0} is running (process {1}).', version, pid);
       return {
-        text: '$(terminal) Limpet',
-        tooltip: `The Limpet sidecar ${state.client.sidecar.version} is running (process ${state.client.sidecar.pid}). Select to see its log.`,
-        command: commandIds.showSidecarLog,
+        text: running === 0 ? '$(terminal) Limpet' : `$(terminal) Limpet: ${vscode.l10n.t('{0} running', running)}`,
+        tooltip: `${running === 0 ? '' : `${commands} `}${sidecar} ${vscode.l10n.t('Select to see the sessions.')}`,
+        command: `${viewIds.sessions}.focus`,
       };
+    }
     case 'restarting':
       return {
-        text: '$(loading~spin) Limpet: restarting',
-        tooltip: `The Limpet sidecar is being restarted. ${state.reason}`,
-        command: commandIds.showSidecarLog,
+        text: `$(loading~spin) Limpet: ${vscode.l10n.t('restarting')}`,
+        tooltip: `${vscode.l10n.t('The Limpet sidecar is being restarted.')} ${state.reason}`,
+        command: commandIds.showLog,
         background: 'warning',
       };
     case 'failed':
       return {
-        text: '$(error) Limpet: no sidecar',
-        tooltip: `Limpet cannot run commands. ${state.reason} Select to try again.`,
+        text: `$(error) Limpet: ${vscode.l10n.t('no sidecar')}`,
+        tooltip: `${vscode.l10n.t('Limpet cannot run commands. {0}', state.reason)} ${vscode.l10n.t('Select to try again.')}`,
         command: commandIds.restartSidecar,
         background: 'error',
       };
@@ -44,11 +50,14 @@ const backgrounds = {
   error: new vscode.ThemeColor('statusBarItem.errorBackground'),
 };
 
-export function createStatusBar(supervisor: Supervisor): vscode.Disposable {
+export function createStatusBar(supervisor: Supervisor, model: SessionsModel, tree: SessionsTree): vscode.Disposable {
   const item = vscode.window.createStatusBarItem('limpet.sidecar', vscode.StatusBarAlignment.Right, 50);
-  item.name = 'Limpet Sidecar';
-  const render = (state: SidecarState) => {
-    const content = statusBarContent(state);
+  item.name = 'Limpet';
+  let shown = '';
+  const render = () => {
+    const content = statusBarContent(supervisor.state, model.unfinished.length);
+    if (JSON.stringify(content) === shown) return;
+    shown = JSON.stringify(content);
     if (content === undefined) {
       item.hide();
       return;
@@ -60,6 +69,6 @@ export function createStatusBar(supervisor: Supervisor): vscode.Disposable {
     item.backgroundColor = content.background && backgrounds[content.background];
     item.show();
   };
-  render(supervisor.state);
-  return vscode.Disposable.from(supervisor.onDidChange(render), item);
+  render();
+  return vscode.Disposable.from(supervisor.onDidChange(render), tree.onDidChangeTreeData(render), item);
 }

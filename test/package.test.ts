@@ -6,10 +6,12 @@ import manifest from '../package.json';
 const vsix = 'dist/limpet.vsix';
 
 const expected = [
-  /^extension\/package\.json$/,
+  /^extension\/package(\.nls)?\.json$/,
   /^extension\/(readme\.md|changelog\.md|LICENSE\.txt)$/,
   /^extension\/dist\/(extension|sidecar|limpet)\.js$/,
   /^extension\/docs\/[A-Z_]+\.md$/,
+  /^extension\/l10n\/bundle\.l10n(\.[\w-]+)?\.json$/,
+  /^extension\/syntaxes\/[\w-]+\.tmLanguage\.json$/,
   /^extension\/media\/[\w-]+\.(svg|png)$/,
   // What makes a zip file a .vsix.
   /^extension\.vsixmanifest$/,
@@ -40,7 +42,13 @@ describe('the package', () => {
       ...Object.values(manifest.bin),
       ...manifest.contributes.viewsContainers.activitybar.map(({ icon }) => icon),
       ...manifest.contributes.views.limpet.map(({ icon }) => icon),
+      ...manifest.contributes.grammars.map(({ path }) => path),
+      ...manifest.contributes.walkthroughs.flatMap(({ icon, steps }) => [
+        icon,
+        ...steps.map(({ media }) => media.image),
+      ]),
       'dist/sidecar.js',
+      'package.nls.json',
       'package.json',
       'readme.md',
       'changelog.md',
@@ -51,6 +59,12 @@ describe('the package', () => {
       referred.filter((name) => !files.includes(name)),
       [],
     );
+  });
+
+  it('has a text for every key of the manifest, and none besides', () => {
+    const keys = [...readFileSync('package.json', 'utf8').matchAll(/"%([\w.]+)%"/g)].map(([, key]) => key);
+    const texts = Object.keys(JSON.parse(readFileSync('package.nls.json', 'utf8')));
+    assert.deepEqual([...new Set(keys)].sort(), texts.sort());
   });
 
   it('is smaller than 2 MB', () => {

@@ -1,27 +1,174 @@
 import * as vscode from 'vscode';
-import { viewIds } from '../contributions';
+import { commandIds, viewIds } from '../contributions';
+import type { SessionsModel } from './model';
+import { type CommandNode, type MoreNode, pageOf, type SessionNode, type SessionsNode } from './nodes';
+import { commandRow, type Row, sessionRow, shownDirectory } from './rows';
 
-/** A line of the Sessions view. */
-export type SessionsNode = never;
+const pageSize = 20;
+/** Changes that come in a burst are shown together. */
+const refreshEveryMs = 100;
 
 export class SessionsTree implements vscode.TreeDataProvider<SessionsNode>, vscode.Disposable {
-  readonly #changed = new vscode.EventEmitter<undefined>();
+  readonly #changed = new vscode.EventEmitter<SessionsNode[] | undefined>();
   readonly onDidChangeTreeData = this.#changed.event;
+  readonly #sessions = new Map<string, SessionNode>();
+  readonly #commands = new Map<string, CommandNode>();
+  readonly #more = new Map<string, MoreNode>();
+  readonly #pages = new Map<string, number>();
+  readonly #stale = new Set<string>();
+  readonly #subscriptions: vscode.Disposable;
+  #all = false;
+  #timer: NodeJS.Timeout | undefined;
 
-  getTreeItem(node: SessionsNode): vscode.TreeItem {
-    return node;
+  constructor(private readonly model: SessionsModel) {
+    this.#subscriptions = vscode.Disposable.from(
+      model.onDidList(() => this.#refresh()),
+      model.onDidLoseSession(() => this.#refresh()),
+      model.onDidChangeSession(({ sessionId }) => this.#refresh(sessionId)),
+      model.onDidChangeCommand(({ sessionId }) => this.#refresh(sessionId)),
+    );
   }
 
-  getChildren(): SessionsNode[] {
-    return [];
+  getChildren(node?: SessionsNode): SessionsNode[] {
+    if (node === undefined) return this.model.sessions.map(({ sessionId }) => this.sessionNode(sessionId));
+    if (node.kind !== 'session') return [];
+    const { sessionId } = node;
+    const { shown, hidden } = pageOf(this.model.commands(sessionId), this.#pages.get(sessionId) ?? pageSize);
+    const commands = shown.map(({ commandId }) => this.commandNode(sessionId, commandId));
+    return hidden > 0 ? [...commands, made(this.#more, sessionId, () => ({ kind: 'more', sessionId }))] : commands;
+  }
+
+  getParent(node: SessionsNode): SessionsNode | undefined {
+    return node.kind === 'session' ? undefined : this.sessionNode(node.sessionId);
+  }
+
+  getTreeItem(node: SessionsNode): vscode.TreeItem {
+    switch (node.kind) {
+      case 'session': {
+        const session = this.model.session(node.sessionId);
+        if (session === undefined) return new vscode.TreeItem(node.sessionId);
+        const item = asItem(sessionRow(session, shownDirectory(session.cwd, folders()), Date.now()));
+        item.collapsibleState = vscode.TreeItemCollapsibleState.Expanded;
+        item.id = node.sessionId;
+        return item;
+      }
+      case 'command': {
+        const command = this.model.command(node.commandId);
+        if (command === undefined) return new vscode.TreeItem(node.commandId);
+        const item = asItem(commandRow(command, Date.now()));
+        item.id = node.commandId;
+        item.command = { command: commandIds.showOutput, title: vscode.l10n.t('Show Output'), arguments: [node] };
+        return item;
+      }
+      case 'more': {
+        const item = new vscode.TreeItem(vscode.l10n.t('Show More'));
+        item.id = `${node.sessionId} more`;
+        item.iconPath = new vscode.ThemeIcon('ellipsis');
+        item.command = { command: commandIds.showMore, title: vscode.l10n.t('Show More'), arguments: [node] };
+        return item;
+      }
+    }
+  }
+
+  showMore(sessionId: string): void {
+    this.#pages.set(sessionId, (this.#pages.get(sessionId) ?? pageSize) * 2);
+    this.#refresh(sessionId);
+  }
+
+  /** The lines that show a time that goes on. */
+  refreshRunning(): void {
+    const unfinished = this.model.unfinished.filter(({ state }) => state === 'running');
+    if (unfinished.length === 0) return;
+    const sessions = new Set(unfinished.filter(({ background }) => !background).map(({ sessionId }) => sessionId));
+    const background = unfinished.filter(({ sessionId }) => !sessions.has(sessionId));
+    this.#changed.fire([
+      ...[...sessions].map((sessionId) => this.sessionNode(sessionId)),
+      ...background.map(({ sessionId, commandId }) => this.commandNode(sessionId, commandId)),
+    ]);
+  }
+
+  sessionNode(sessionId: string): SessionNode {
+    return made(this.#sessions, sessionId, () => ({ kind: 'session', sessionId }));
+  }
+
+  commandNode(sessionId: string, commandId: string): CommandNode {
+    return made(this.#commands, commandId, () => ({ kind: 'command', sessionId, commandId }));
   }
 
   dispose(): void {
+    clearTimeout(this.#timer);
+    this.#subscriptions.dispose();
     this.#changed.dispose();
+  }
+
+  #refresh(sessionId?: string): void {
+    // The window can refresh only lines it has; a new session is the whole view's business.
+    if (sessionId === undefined || !this.#sessions.has(sessionId)) this.#all = true;
+    else this.#stale.add(sessionId);
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined;
+      this.#forgetGone();
+      const nodes = this.#all ? undefined : [...this.#stale].map((stale) => this.sessionNode(stale));
+      this.#all = false;
+      this.#stale.clear();
+      this.#changed.fire(nodes);
+    }, refreshEveryMs);
+  }
+
+  #forgetGone(): void {
+    for (const sessionId of this.#sessions.keys()) {
+      if (this.model.session(sessionId) !== undefined) continue;
+      for (const nodes of [this.#sessions, this.#more, this.#pages]) nodes.delete(sessionId);
+    }
+    for (const commandId of this.#commands.keys()) {
+      if (this.model.command(commandId) === undefined) this.#commands.delete(commandId);
+    }
   }
 }
 
-export function createSessionsView(): vscode.Disposable {
-  const tree = new SessionsTree();
-  return vscode.Disposable.from(vscode.window.createTreeView(viewIds.sessions, { treeDataProvider: tree }), tree);
+function made<N extends SessionsNode>(nodes: Map<string, N>, id: string, make: () => N): N {
+  let node = nodes.get(id);
+  if (node === undefined) {
+    node = make();
+    nodes.set(id, node);
+  }
+  return node;
+}
+
+const folders = () => (vscode.workspace.workspaceFolders ?? []).map(({ name, uri }) => ({ name, path: uri.fsPath }));
+
+function asItem(row: Row): vscode.TreeItem {
+  const item = new vscode.TreeItem(row.label);
+  item.description = row.description;
+  item.tooltip = row.tooltip;
+  item.iconPath = row.icon;
+  item.contextValue = row.contextValue;
+  item.accessibilityInformation = { label: row.spoken };
+  return item;
+}
+
+/** Where there are no sidecars the view exists too, for what it says when it is empty. */
+export function createEmptyView(): vscode.Disposable {
+  const treeDataProvider: vscode.TreeDataProvider<never> = { getTreeItem: (node) => node, getChildren: () => [] };
+  return vscode.window.createTreeView(viewIds.sessions, { treeDataProvider });
+}
+
+export function createSessionsView(model: SessionsModel, tree: SessionsTree): vscode.Disposable {
+  const view = vscode.window.createTreeView(viewIds.sessions, { treeDataProvider: tree, showCollapseAll: true });
+  let shown = -1;
+  const showBadge = () => {
+    const running = model.unfinished.length;
+    if (running === shown) return;
+    shown = running;
+    const tooltip = running === 1 ? vscode.l10n.t('1 command running') : vscode.l10n.t('{0} commands running', running);
+    view.badge = running === 0 ? undefined : { value: running, tooltip };
+  };
+  const tick = setInterval(() => {
+    if (view.visible) tree.refreshRunning();
+  }, 1000);
+  return vscode.Disposable.from(
+    view,
+    tree.onDidChangeTreeData(showBadge),
+    new vscode.Disposable(() => clearInterval(tick)),
+  );
 }

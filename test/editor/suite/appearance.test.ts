@@ -15,27 +15,40 @@ const failed: SidecarState = { kind: 'failed', reason: 'No space left.' };
 describe('the status bar', () => {
   it('shows every state, and nothing when there is no sidecar to speak of', () => {
     const states: SidecarState[] = [{ kind: 'stopped' }, { kind: 'starting' }, running, restarting(1), failed];
-    assert.deepEqual(states.map(statusBarContent), [
-      undefined,
-      { text: '$(loading~spin) Limpet', tooltip: 'The Limpet sidecar is starting.' },
-      {
-        text: '$(terminal) Limpet',
-        tooltip: 'The Limpet sidecar 1.2.3 is running (process 4242). Select to see its log.',
-        command: 'limpet.showSidecarLog',
-      },
-      {
-        text: '$(loading~spin) Limpet: restarting',
-        tooltip: 'The Limpet sidecar is being restarted. It ended.',
-        command: 'limpet.showSidecarLog',
-        background: 'warning',
-      },
-      {
-        text: '$(error) Limpet: no sidecar',
-        tooltip: 'Limpet cannot run commands. No space left. Select to try again.',
-        command: 'limpet.restartSidecar',
-        background: 'error',
-      },
-    ]);
+    assert.deepEqual(
+      states.map((state) => statusBarContent(state)),
+      [
+        undefined,
+        { text: '$(loading~spin) Limpet', tooltip: 'The Limpet sidecar is starting.' },
+        {
+          text: '$(terminal) Limpet',
+          tooltip: 'The Limpet sidecar 1.2.3 is running (process 4242). Select to see the sessions.',
+          command: 'limpet.sessions.focus',
+        },
+        {
+          text: '$(loading~spin) Limpet: restarting',
+          tooltip: 'The Limpet sidecar is being restarted. It ended.',
+          command: 'limpet.showLog',
+          background: 'warning',
+        },
+        {
+          text: '$(error) Limpet: no sidecar',
+          tooltip: 'Limpet cannot run commands. No space left. Select to try again.',
+          command: 'limpet.restartSidecar',
+          background: 'error',
+        },
+      ],
+    );
+  });
+});
+
+describe('the status bar while commands run', () => {
+  it('says how many', () => {
+    assert.deepEqual(statusBarContent(running, 3), {
+      text: '$(terminal) Limpet: 3 running',
+      tooltip: 'Commands running: 3. The Limpet sidecar 1.2.3 is running (process 4242). Select to see the sessions.',
+      command: 'limpet.sessions.focus',
+    });
   });
 });
 

@@ -1,5 +1,14 @@
 import assert from 'node:assert/strict';
-import { commandIds, contextKeys, viewContainerId, viewIds } from '../../../extension/contributions';
+import {
+  commandIds,
+  contextKeys,
+  outputLanguageId,
+  settingIds,
+  terminalProfileId,
+  viewContainerId,
+  viewIds,
+  walkthroughId,
+} from '../../../extension/contributions';
 import { limpetExtension } from './limpet';
 
 interface Contributions {
@@ -7,6 +16,11 @@ interface Contributions {
   viewsContainers: { activitybar: { id: string }[] };
   views: Record<string, { id: string }[]>;
   viewsWelcome: { view: string; when?: string; contents: string }[];
+  menus: Record<string, { command: string; when?: string; group?: string }[]>;
+  configuration: { properties: Record<string, { scope: string; markdownDescription: string }> };
+  terminal: { profiles: { id: string }[] };
+  languages: { id: string }[];
+  walkthroughs: { id: string; steps: unknown[] }[];
 }
 
 const contributes = (): Contributions => limpetExtension().packageJSON.contributes;
@@ -41,6 +55,80 @@ describe('the ids in package.json and in the code', () => {
     assert.deepEqual(
       used.filter((id) => !known.includes(id)),
       [],
+    );
+  });
+});
+
+describe('menus', () => {
+  const inlineFor = (item: string) =>
+    contributes()
+      .menus['view/item/context']?.filter(({ group }) => group?.startsWith('inline'))
+      .filter(({ when = '' }) => {
+        const pattern = /viewItem =~ \/(.+?)\/(?: |$)/.exec(when)?.[1];
+        return pattern === undefined ? when.endsWith(`viewItem == ${item}`) : new RegExp(pattern).test(item);
+      })
+      .map(({ command }) => command);
+
+  it('offer at most three actions on a line itself', () => {
+    assert.deepEqual(
+      ['session.idle', 'session.running', 'command.running', 'command.finished'].map((item) => inlineFor(item)),
+      [
+        ['limpet.runCommand', 'limpet.attachTerminal', 'limpet.destroySession'],
+        ['limpet.runCommand', 'limpet.attachTerminal', 'limpet.destroySession'],
+        ['limpet.stopCommand', 'limpet.openCommandLog'],
+        ['limpet.rerunCommand', 'limpet.openCommandLog'],
+      ],
+    );
+  });
+
+  it('name commands and context keys that exist', () => {
+    const items = Object.values(contributes().menus).flat();
+    const known: string[] = [...Object.values(commandIds), ...Object.values(viewIds), ...Object.values(contextKeys)];
+    const used = items.flatMap(({ command, when = '' }) => [command, ...(when.match(/limpet\.\w+/g) ?? [])]);
+    assert.deepEqual(
+      used.filter((id) => !known.includes(id)),
+      [],
+    );
+  });
+});
+
+describe('settings', () => {
+  it('are the ones the code reads, each with a description', () => {
+    const { properties } = contributes().configuration;
+    assert.deepEqual(
+      Object.keys(properties),
+      settingIds.map((id) => `limpet.${id}`),
+    );
+    assert.deepEqual(
+      Object.values(properties).filter(({ markdownDescription }) => !/^[A-Z].{10,}\.$/.test(markdownDescription)),
+      [],
+    );
+  });
+
+  it('leave a workspace no word in what runs: only what opens is its business', () => {
+    const { properties } = contributes().configuration;
+    const open = Object.entries(properties).filter(([, { scope }]) => scope !== 'machine');
+    assert.deepEqual(
+      open.map(([id]) => id),
+      ['limpet.reveal'],
+    );
+  });
+});
+
+describe('other contributions', () => {
+  it('are a terminal profile, a language for the output and a walkthrough of four steps', () => {
+    const { terminal, languages, walkthroughs } = contributes();
+    assert.deepEqual(
+      terminal.profiles.map(({ id }) => id),
+      [terminalProfileId],
+    );
+    assert.deepEqual(
+      languages.map(({ id }) => id),
+      [outputLanguageId],
+    );
+    assert.deepEqual(
+      walkthroughs.map(({ id, steps }) => [`limpet.limpet#${id}`, steps.length]),
+      [[walkthroughId, 4]],
     );
   });
 });

@@ -55,9 +55,9 @@ describe('the sidecar', () => {
     assert.deepEqual(states, ['restarting', 'running']);
   });
 
-  it('has its log opened at the end by Limpet: Show Sidecar Log', async () => {
+  it('has its log opened at the end by Limpet: Show Log', async () => {
     await startLimpet();
-    await vscode.commands.executeCommand(commandIds.showSidecarLog);
+    await vscode.commands.executeCommand(commandIds.showLog);
     const editor = await eventually(() => vscode.window.activeTextEditor);
     assert.equal(editor.document.uri.fsPath, sidecarLogPath(process.env));
     assert.equal(editor.selection.active.line, editor.document.lineCount - 1);

@@ -61,7 +61,7 @@ describe('the window', () => {
   });
 
   it('opens the log from the command palette', async () => {
-    await window.runCommand('Limpet: Show Sidecar Log');
+    await window.runCommand('Limpet: Show Log');
     await window.page.getByRole('tab', { name: 'sidecar.log' }).waitFor();
     await window.page.locator('.view-lines').getByText('pid').first().waitFor();
     await window.screenshot('sidecar log');

@@ -1,0 +1,158 @@
+import * as vscode from 'vscode';
+import { failure } from '../../protocol/errors';
+import { execRunParams, execStartParams } from '../../protocol/methods';
+import { type CommandSnapshot, type SessionInfo, signalName } from '../../protocol/values';
+import type { Ctx } from '../context';
+import { brief } from '../sessions/words';
+import { reveal } from '../settings';
+import { createSession } from './create-session';
+import { commandFor, isFromCode, sessionFor, targetOf } from './target';
+
+/** What a person sees of a result is in the output; nobody needs it whole a second time. */
+const keptForPerson = 64 * 1024;
+const killOfferedAfterMs = 2000;
+const sessionForCode = 'agent';
+
+/** From code: `{ command, sessionId?, timeoutMs?, cwd?, env?, stdin?, … }`, answered with the whole result. */
+export async function runCommand(ctx: Ctx, argument: unknown) {
+  if (isFromCode(argument)) {
+    const sessionId = argument.sessionId ?? (await ownSession(ctx)).sessionId;
+    const params = execRunParams.parse({ ...argument, sessionId });
+    return (await ctx.connect()).request('exec.run', params);
+  }
+  const asked = await askForCommand(ctx, argument, (name) => vscode.l10n.t('Run Command in {0}', name));
+  return asked && runForPerson(ctx, asked.session, asked.command);
+}
+
+/** From code: `{ command, sessionId?, keepStdinOpen?, … }`, answered with its id at once. */
+export async function runInBackground(ctx: Ctx, argument: unknown) {
+  if (isFromCode(argument)) {
+    const sessionId = argument.sessionId ?? (await ownSession(ctx)).sessionId;
+    const params = execStartParams.parse({ ...argument, sessionId, background: true });
+    return (await ctx.connect()).request('exec.start', params);
+  }
+  const asked = await askForCommand(ctx, argument, (name) => vscode.l10n.t('Run Command in Background in {0}', name));
+  return asked && startForPerson(ctx, asked.session, asked.command);
+}
+
+export async function runSelection(ctx: Ctx, argument: unknown) {
+  const editor = vscode.window.activeTextEditor;
+  const given = isFromCode(argument) && typeof argument.text === 'string' ? argument.text : undefined;
+  const text = given ?? (editor === undefined ? '' : selectedText(editor));
+  if (text.trim() === '') {
+    void vscode.window.showInformationMessage(vscode.l10n.t('Select a command in an editor first.'));
+    return undefined;
+  }
+  const session = await sessionFor(ctx, argument, 'use');
+  return session && runForPerson(ctx, session, text);
+}
+
+/** The selection, or the whole line where nothing is selected. */
+function selectedText({ document, selection }: vscode.TextEditor): string {
+  return selection.isEmpty ? document.lineAt(selection.active.line).text : document.getText(selection);
+}
+
+export async function rerunCommand(ctx: Ctx, argument: unknown) {
+  const command = await commandFor(ctx, argument, () => true);
+  if (command === undefined) return undefined;
+  const session = await sessionFor(ctx, { sessionId: command.sessionId }, 'use');
+  if (session === undefined) return undefined;
+  return command.background
+    ? startForPerson(ctx, session, command.command)
+    : runForPerson(ctx, session, command.command);
+}
+
+export async function runForPerson(ctx: Ctx, session: SessionInfo, command: string) {
+  const { sessionId } = session;
+  revealSession(ctx, session);
+  const client = await ctx.connect();
+  return client.request('exec.run', { sessionId, command, origin: 'person', maxOutputBytes: keptForPerson });
+}
+
+async function startForPerson(ctx: Ctx, session: SessionInfo, command: string) {
+  const { sessionId } = session;
+  // A terminal shows what runs in front; the output shows it all.
+  if (reveal() !== 'never') ctx.channels.show(sessionId);
+  const client = await ctx.connect();
+  return client.request('exec.start', { sessionId, command, background: true, origin: 'person' });
+}
+
+function revealSession(ctx: Ctx, session: SessionInfo): void {
+  const where = reveal();
+  if (where === 'output') ctx.channels.show(session.sessionId);
+  if (where === 'terminal') ctx.terminals.attach(session, true);
+}
+
+async function askForCommand(ctx: Ctx, argument: unknown, titleFor: (name: string) => string) {
+  const session = await sessionFor(ctx, argument, 'use');
+  if (session === undefined) return undefined;
+  const command = await vscode.window.showInputBox({
+    title: titleFor(session.name),
+    placeHolder: vscode.l10n.t('A shell command, for example: npm test'),
+    ignoreFocusOut: true,
+  });
+  return command === undefined || command.trim() === '' ? undefined : { session, command };
+}
+
+/** Code that names no session shares one that is nobody else's. */
+async function ownSession(ctx: Ctx): Promise<SessionInfo> {
+  await ctx.model.listed();
+  const known = ctx.model.sessions.find(({ name }) => name === sessionForCode);
+  return known ?? createSession(ctx, { name: sessionForCode });
+}
+
+/** Interrupts, as Ctrl-C would; to a person it offers to kill what takes its time. */
+export async function stopCommand(ctx: Ctx, argument: unknown) {
+  const command = await commandFor(ctx, argument, isUnfinished);
+  if (command === undefined) return undefined;
+  const { commandId } = command;
+  const client = await ctx.connect();
+  if (isFromCode(argument)) {
+    const signal = signalName.optional().parse(argument.signal);
+    return client.request('exec.cancel', { commandId, ...(signal === undefined ? {} : { signal }) });
+  }
+  const stopping = client.request('exec.cancel', { commandId });
+  const offer = setTimeout(() => void offerToKill(ctx, command), killOfferedAfterMs);
+  try {
+    return await stopping;
+  } finally {
+    clearTimeout(offer);
+  }
+}
+
+async function offerToKill(ctx: Ctx, command: CommandSnapshot): Promise<void> {
+  const killNow = vscode.l10n.t('Kill Now');
+  const message = vscode.l10n.t('"{0}" has not stopped yet.', brief(command.command, 40));
+  if ((await vscode.window.showWarningMessage(message, killNow)) === killNow) await killCommand(ctx, command);
+}
+
+export async function killCommand(ctx: Ctx, argument: unknown) {
+  const { commandId } = targetOf(argument);
+  const command = await commandFor(ctx, commandId === undefined ? argument : { commandId }, isUnfinished);
+  if (command === undefined) return undefined;
+  return (await ctx.connect()).request('exec.cancel', { commandId: command.commandId, signal: 'SIGKILL' });
+}
+
+/** From code: `{ commandId, data?, eof? }`. */
+export async function sendInput(ctx: Ctx, argument: unknown) {
+  const client = await ctx.connect();
+  if (isFromCode(argument)) {
+    const { commandId, data, eof } = argument;
+    if (typeof commandId !== 'string') throw failure.invalidParams('commandId: name the command that gets the input.');
+    return client.request('exec.input', {
+      commandId,
+      ...(data === undefined ? {} : { data: String(data) }),
+      ...(eof === undefined ? {} : { eof: eof === true }),
+    });
+  }
+  const command = await commandFor(ctx, argument, isUnfinished);
+  if (command === undefined) return undefined;
+  const line = await vscode.window.showInputBox({
+    title: vscode.l10n.t('Send Input to {0}', brief(command.command, 40)),
+    placeHolder: vscode.l10n.t('One line; it is sent with its end of line'),
+  });
+  if (line === undefined) return undefined;
+  return client.request('exec.input', { commandId: command.commandId, data: `${line}\n` });
+}
+
+const isUnfinished = ({ state }: CommandSnapshot) => state !== 'finished';
