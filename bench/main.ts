@@ -2,10 +2,19 @@ import { parseArgs } from 'node:util';
 import { creation } from './rows/creation';
 import { endurance, memory, sessions } from './rows/footprint';
 import { latency } from './rows/latency';
+import { sidecar } from './rows/sidecar';
 import { throughput } from './rows/throughput';
 import { isMissed, type Row, render } from './table';
 
-const groups: Record<string, () => Promise<Row[]>> = { latency, creation, throughput, memory, sessions, endurance };
+const groups: Record<string, () => Promise<Row[]>> = {
+  latency,
+  creation,
+  throughput,
+  memory,
+  sessions,
+  endurance,
+  sidecar,
+};
 
 async function main(): Promise<number> {
   const { values } = parseArgs({

@@ -90,7 +90,6 @@ export class Command {
   finish(end: Ending): void {
     if (this.isFinished) return;
     this.output.flush();
-    this.output.log.rest();
     this.durationMs = this.state === 'queued' ? 0 : performance.now() - this.startedMonotonic;
     this.state = 'finished';
     this.end = end;

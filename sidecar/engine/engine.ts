@@ -277,6 +277,7 @@ export class Engine {
   private async closeAll(): Promise<void> {
     await Promise.all([...this.sessions.keys()].map((id) => this.destroySession(id).catch(() => {})));
     await this.directories.dispose();
+    this.logs.dispose();
     this.listeners.clear();
   }
 

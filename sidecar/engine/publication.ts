@@ -22,6 +22,7 @@ export class Publication {
   }
 
   ended(command: Command): void {
+    this.logs.finish(command.output.log);
     this.ends.add(command);
     this.schedule();
   }

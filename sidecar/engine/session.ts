@@ -276,7 +276,7 @@ export class Session {
   private async performForeground(command: Command, slot: Slot): Promise<void> {
     this.enter('running', command);
     try {
-      const result = await this.foreground.run(command, slot, () => this.publication.flushIfDue());
+      const result = await this.foreground.run(command, slot, () => this.whileShellWorks());
       if (result === undefined || this.isTerminated) return;
       if ('error' in result) return this.fail(command, result.error);
       this.finish(command, result.end);
@@ -287,6 +287,12 @@ export class Session {
     } finally {
       if (!this.isTerminated) this.rest(command);
     }
+  }
+
+  /** The moment for what can wait: the shell is at work, and nobody waits for the sidecar. */
+  private whileShellWorks(): void {
+    this.options.logs.prepare();
+    this.publication.flushIfDue();
   }
 
   /** Back to idleness, and to what was put off until then. */

@@ -5,13 +5,13 @@ import {
   readdirSync,
   renameSync,
   rmdirSync,
-  rmSync,
   statSync,
   unlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { CommandLog, type LogBudget } from './command-log';
+import { type SpareFile, SpareFiles } from './spare-files';
 
 export interface LogLimits {
   maxLogBytesPerCommand: number;
@@ -20,8 +20,6 @@ export interface LogLimits {
 
 /** The files of one command are `N.log`, `N.exit` and `N.labelers.done` in a directory per session. */
 const endings = { log: '.log', exit: '.exit', done: '.labelers.done' };
-/** Hidden, and never a command's own file. */
-const templatePrefix = '.published-';
 const keptForMs = 7 * 24 * 60 * 60 * 1000;
 
 interface StoredLog {
@@ -34,6 +32,8 @@ interface StoredLog {
 export class LogStore implements LogBudget {
   readonly perCommand: number;
   private readonly root: string;
+  private readonly templates: string;
+  private readonly spares: SpareFiles;
   private total = 0;
   private readonly finished = new Map<string, StoredLog>();
 
@@ -43,8 +43,12 @@ export class LogStore implements LogBudget {
   ) {
     this.perCommand = limits.maxLogBytesPerCommand;
     this.root = join(stateDir, 'sessions');
-    mkdirSync(this.root, { recursive: true, mode: 0o700 });
-    chmodSync(this.root, 0o700);
+    this.templates = join(stateDir, 'published');
+    for (const path of [this.root, this.templates]) {
+      mkdirSync(path, { recursive: true, mode: 0o700 });
+      chmodSync(path, 0o700);
+    }
+    this.spares = new SpareFiles(join(stateDir, 'spare'));
     this.countWhatIsThere();
   }
 
@@ -66,35 +70,49 @@ export class LogStore implements LogBudget {
     return true;
   }
 
+  takeSpare(): SpareFile | undefined {
+    return this.spares.take();
+  }
+
+  /** Called when there is time for what will soon be needed. */
+  prepare(): void {
+    this.spares.prepare();
+  }
+
+  dispose(): void {
+    this.spares.dispose();
+  }
+
   /** Publishes how a command ended, in one step, so that a reader never sees half of it. */
   publishExit(log: CommandLog, exitCode: number | null): void {
-    log.flush();
     const text = `${exitCode ?? 'unknown'}`;
-    this.publish(dirname(log.path), text, `${stemOf(log)}${endings.exit}`);
+    this.publish(text, `${stemOf(log)}${endings.exit}`);
+  }
+
+  /** Nothing more will be printed; from now on the log may have to make room for others. */
+  finish(log: CommandLog): void {
+    this.finished.set(stemOf(log), { stem: stemOf(log), size: log.size });
   }
 
   /** Publishes that nothing more will come: both streams have ended and everything is in the log. */
   publishEnd(log: CommandLog): void {
-    const directory = dirname(log.path);
-    if (log.isEmpty) this.publish(directory, '', log.path);
     log.close();
-    this.publish(directory, '', `${stemOf(log)}${endings.done}`);
-    this.finished.set(stemOf(log), { stem: stemOf(log), size: log.size });
+    if (!this.finished.has(stemOf(log))) return;
+    if (log.size === 0) this.publish('', log.path);
+    this.publish('', `${stemOf(log)}${endings.done}`);
   }
 
   /** Removes a finished command's files, as far as they were made. */
   forget(log: CommandLog, wasPublished: boolean): void {
-    log.discard();
-    if (wasPublished || !log.isEmpty) this.remove(stemOf(log));
+    log.close();
+    if (wasPublished || log.size > 0) this.remove(stemOf(log));
+    else this.finished.delete(stemOf(log));
   }
 
   /** Removes a session's directory if nothing is in it. */
   leave(sessionId: string): void {
-    const directory = join(this.root, sessionId);
-    for (const name of list(directory))
-      if (name.startsWith(templatePrefix)) rmSync(join(directory, name), { force: true });
     try {
-      rmdirSync(directory);
+      rmdirSync(join(this.root, sessionId));
     } catch {
       // Its logs are kept until they are too old or their room is needed.
     }
@@ -104,10 +122,9 @@ export class LogStore implements LogBudget {
    * A file of which there are many with the same short text is a link to a first one, which was written aside and renamed:
    * as atomic, and a quarter of the work.
    */
-  private publish(directory: string, text: string, path: string): void {
-    const template = join(directory, `${templatePrefix}${text}`);
+  private publish(text: string, path: string): void {
     try {
-      linkTo(template, path, text);
+      linkTo(join(this.templates, text === '' ? 'empty' : text), path, text);
     } catch {
       // A full disk loses the file for outside readers, never the answer to whoever asked.
     }
