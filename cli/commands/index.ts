@@ -1,4 +1,5 @@
 import type { Command } from '../command';
+import { mcp } from '../mcp/command';
 import { doctor } from './doctor';
 import { input } from './input';
 import { logs } from './logs';
@@ -26,6 +27,7 @@ export const commands: readonly Command[] = [
   stats,
   runtimes,
   doctor,
+  mcp,
   serve,
   shutdown,
 ];
