@@ -55,6 +55,7 @@ export const settingIds = [
   'maxSessions',
   'logLevel',
   'reveal',
+  'allowedCommands',
 ] as const;
 
 export type CommandId = (typeof commandIds)[keyof typeof commandIds];

@@ -15,6 +15,7 @@ import { offerRestart, sidecarEnvironment } from './settings';
 import { createStatusBar } from './statusBar';
 import { type SidecarState, Supervisor } from './supervisor';
 import { Terminals } from './terminal/terminals';
+import { registerAgentTools } from './tools/register';
 
 export function activate(extension: vscode.ExtensionContext): LimpetApi | undefined {
   const unsupported = whyUnsupported();
@@ -54,6 +55,7 @@ export function activate(extension: vscode.ExtensionContext): LimpetApi | undefi
     reportIncidents(supervisor),
     offerRestart(),
     terminals.contributeProfile(() => createSession(ctx, {})),
+    registerAgentTools(ctx, extension),
   );
   supervisor.start();
   return createApi(supervisor, model);

@@ -26,6 +26,7 @@ export class ToolSessions {
   constructor(
     private readonly client: ToolClient,
     private readonly workspace: Workspace,
+    private readonly defaults: () => Params<'session.create'> = () => ({}),
   ) {}
 
   async find(nameOrId: string): Promise<SessionInfo> {
@@ -43,7 +44,9 @@ export class ToolSessions {
   }
 
   create(params: Params<'session.create'>): Promise<SessionInfo> {
-    return this.client.request('session.create', { cwd: this.workspace.folder, ...params });
+    const defaults = { cwd: this.workspace.folder, ...this.defaults() };
+    const env = { ...defaults.env, ...params.env };
+    return this.client.request('session.create', { ...defaults, ...params, env });
   }
 
   async lookUp(nameOrId: string): Promise<SessionInfo | undefined> {

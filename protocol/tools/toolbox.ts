@@ -1,5 +1,5 @@
 import { failure, LimpetError } from '../errors';
-import type { Result } from '../methods';
+import type { Params, Result } from '../methods';
 import type { WaitCondition } from '../values';
 import type { Cancellation, ToolClient } from './client';
 import { conditionsOf, metIn } from './conditions';
@@ -23,6 +23,8 @@ export interface ToolboxOptions {
   workspace: Workspace;
   /** Who runs the commands, as people see it. */
   origin: string;
+  /** How sessions begin that are made on the way, where the call says nothing else. */
+  sessionDefaults?: () => Params<'session.create'>;
 }
 
 export interface ToolAnswer {
@@ -49,7 +51,7 @@ export class Toolbox {
 
   constructor(private readonly options: ToolboxOptions) {
     this.client = options.client;
-    this.sessions = new ToolSessions(options.client, options.workspace);
+    this.sessions = new ToolSessions(options.client, options.workspace, options.sessionDefaults);
   }
 
   /** Failures are answers too; only bugs are thrown. */
@@ -211,14 +213,14 @@ export class Toolbox {
   }
 
   private async createSession(input: ToolInput<'limpet_create_session'>): Promise<string> {
-    const { name, cwd, shell, env, loadUserProfile = false } = input;
+    const { name, cwd, shell, env, loadUserProfile } = input;
     if (name !== undefined && (await this.sessions.lookUp(name)) !== undefined) {
       throw failure.invalidParams(
         `There is already a session ${JSON.stringify(name)}. Use it, or choose another name.`,
       );
     }
     const made = await this.sessions.create({
-      profile: loadUserProfile ? 'user' : 'clean',
+      ...(loadUserProfile === undefined ? {} : { profile: loadUserProfile ? 'user' : 'clean' }),
       ...(name === undefined ? {} : { name }),
       ...(cwd === undefined ? {} : { cwd }),
       ...(shell === undefined ? {} : { shell }),

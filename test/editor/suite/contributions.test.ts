@@ -107,7 +107,7 @@ describe('settings', () => {
 
   it('leave a workspace no word in what runs: only what opens is its business', () => {
     const { properties } = contributes().configuration;
-    const open = Object.entries(properties).filter(([, { scope }]) => scope !== 'machine');
+    const open = Object.entries(properties).filter(([, { scope }]) => scope !== 'machine' && scope !== 'application');
     assert.deepEqual(
       open.map(([id]) => id),
       ['limpet.reveal'],

@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict';
+import * as vscode from 'vscode';
+import { contributedTools, toolNames } from '../../../protocol/tools/definitions';
+import { eventually, limpetExtension, startLimpet } from './limpet';
+
+async function call(name: string, input: object, token?: vscode.CancellationToken): Promise<string> {
+  const { content } = await vscode.lm.invokeTool(name, { input, toolInvocationToken: undefined }, token);
+  const [part] = content;
+  assert.ok(part instanceof vscode.LanguageModelTextPart);
+  return part.value;
+}
+
+const rules = (allowed: string[] | undefined) =>
+  vscode.workspace.getConfiguration('limpet').update('allowedCommands', allowed, vscode.ConfigurationTarget.Global);
+
+describe('the tools for agents', () => {
+  before(startLimpet);
+  afterEach(async () => {
+    await rules(undefined);
+    const client = await (await startLimpet()).sidecar.client();
+    const { sessions } = await client.request('session.list', {});
+    for (const { sessionId } of sessions) await client.request('session.destroy', { sessionId });
+  });
+
+  it('are declared as the code defines them, and known to the editor', () => {
+    assert.deepEqual(limpetExtension().packageJSON.contributes.languageModelTools, contributedTools());
+    const known = vscode.lm.tools.map(({ name }) => name).filter((name) => name.startsWith('limpet_'));
+    assert.deepEqual(known.sort(), [...toolNames].sort());
+  });
+
+  it('need no consent to look around', async () => {
+    assert.match(await call('limpet_list_sessions', {}), /^There are no sessions\. /);
+  });
+
+  it('run what the user allowed once and for all, and mark it as the agent’s', async () => {
+    await rules(['echo']);
+    assert.match(
+      await call('limpet_run_command', { command: 'echo a' }),
+      /^Exit code 0 .*\n.*\n\nstdout:\na\n\nstderr: empty$/,
+    );
+    const { sessions } = await startLimpet();
+    const [session] = await sessions.list();
+    assert.ok(session);
+    const [command] = await eventually(() => {
+      const commands = sessions.commands(session.sessionId);
+      return commands.length > 0 ? commands : undefined;
+    });
+    assert.deepEqual([command?.command, command?.origin], ['echo a', 'agent']);
+  });
+
+  it('stop the command when the call is cancelled', async () => {
+    await rules(['sleep']);
+    const cancelling = new vscode.CancellationTokenSource();
+    const called = call('limpet_run_command', { command: 'sleep 100' }, cancelling.token).catch(() => 'cancelled');
+    const client = await (await startLimpet()).sidecar.client();
+    const commands = async () => (await client.request('exec.list', {})).commands;
+    await eventually(async () => (await commands()).some(({ state }) => state === 'running'));
+    cancelling.cancel();
+    assert.equal(await called, 'cancelled');
+    await eventually(async () => (await commands()).every(({ outcome }) => outcome === 'cancelled'));
+  });
+
+  it('tell a model what to do about a mistake', async () => {
+    await assert.rejects(
+      call('limpet_read_output', { commandId: 'x' }),
+      /There is no command "x"\. limpet_list_sessions shows/,
+    );
+  });
+});
