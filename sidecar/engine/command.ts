@@ -38,6 +38,8 @@ export class Command {
   state: CommandState = 'queued';
   /** Why it was made to end, if it was. */
   ending: 'cancelled' | 'timed_out' | undefined;
+  /** The one attempt to make it end; whoever asks again waits for it too. */
+  interruption: Promise<void> | undefined;
   slot: Slot | undefined;
   /** The subshell of a background command. */
   pid: number | undefined;

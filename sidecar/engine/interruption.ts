@@ -1,14 +1,19 @@
+import { readlinkSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SignalName } from '../../protocol/values';
 import type { CommandTraces } from '../processes/command-processes';
 import { identify, type ProcessIdentity, signalProcess } from '../processes/identity';
 import { climb, ladderFrom } from '../processes/kill-ladder';
-import { asStartTime, childrenOf } from '../processes/process-table';
+import { asStartTime, childrenOf, findProcess } from '../processes/process-table';
 import type { Command } from './command';
 import type { ShellHost } from './shell-host';
 
 const interruptGraceMs = 1000;
 const reportGraceMs = 1000;
+/** A signal to stop takes effect soon, not at once. */
+const stopMs = 5;
+/** A command may itself have sent its stderr to where the shell's goes. */
+const patientLooks = 5;
 
 /** What a command's processes are known by. `others` are the subshells of background commands. */
 export function tracesOf(command: Command, root: number, others: readonly number[] = []): CommandTraces {
@@ -69,18 +74,20 @@ export async function endForeground(
 }
 
 /**
- * Stops the shell and its children while the command's processes are looked for, and gives the shell an interrupt that it
- * will see before any of them can end: bash forgets one unless the child it waits for dies of one too. Without holding them
- * a short-lived child would be gone when it is found. It may have ended just before even so: hence this at every look.
+ * Stops the shell and its children while the command's processes are looked for: a short-lived child would be gone when it is
+ * found. Meanwhile the shell gets its signals, so that it knows before any of them can end.
  */
 function holding(shell: ShellHost, reportAgain: () => void): { hold: () => void; release: () => void } {
   let held: ProcessIdentity[] = [];
+  let looks = 0;
   return {
     hold() {
       shell.signal('SIGSTOP');
       held = (shell.pid === undefined ? [] : childrenOf(shell.pid)).flatMap((pid) => identify(pid) ?? []);
       for (const child of held) signalProcess(child, 'SIGSTOP');
+      if (!isInCommand(shell.pid) && ++looks <= patientLooks) return;
       shell.signal('SIGINT');
+      shell.signal(shell.dialect.abandonSignal);
     },
     release() {
       for (const child of held) signalProcess(child, 'SIGCONT');
@@ -88,6 +95,21 @@ function holding(shell: ShellHost, reportAgain: () => void): { hold: () => void;
       reportAgain();
     },
   };
+}
+
+/**
+ * Whether a stopped shell is inside a command. stderr is redirected last and put back first; an interrupt while the others
+ * are being put back would leave the shell without its input.
+ */
+function isInCommand(pid: number | undefined): boolean {
+  if (pid === undefined || process.platform !== 'linux') return true;
+  const deadline = performance.now() + stopMs;
+  while (findProcess(pid)?.state !== 'T' && performance.now() < deadline);
+  try {
+    return readlinkSync(`/proc/${pid}/fd/2`) !== '/dev/null';
+  } catch {
+    return true;
+  }
 }
 
 async function endProcesses(from: SignalName, processes: () => ProcessIdentity[]): Promise<void> {

@@ -171,6 +171,11 @@ export class Session {
     }
     if (command.isFinished) return;
     command.ending ??= why;
+    command.interruption ??= this.end(command, signal);
+    await command.interruption;
+  }
+
+  private async end(command: Command, signal: SignalName | undefined): Promise<void> {
     if (command.request.background) {
       await endBackground(command, signal, () => this.processesOf(command));
       this.background.abandon(command, 'It would not end and may still be there.');

@@ -182,7 +182,7 @@ export class ShellHost {
     else if (kind === 'E') listener.backgroundEnded(Number(number), Number(value));
     else if (kind === 'B') this.process?.reportReady({ restored: number, cwd });
     else if (kind === 'T') {
-      this.snapshots.complete(this.lastNumber);
+      if (number === '0') this.snapshots.complete(this.lastNumber);
       this.onSnapshot();
     }
   }

@@ -59,6 +59,11 @@ __lmp_keep_cwd() {
 }
 # Special and read-only parameters are left out: assigning to one would abort the restoring.
 __lmp_snap() {
+  # Nothing below would be what it seems.
+  if (( \${+functions[builtin]} )); then
+    __lmp_w T 1 '' ''
+    return
+  fi
   builtin setopt >|${quote(`${snapshot}.options`)}
   builtin emulate -L zsh
   local __lmp_k __lmp_t

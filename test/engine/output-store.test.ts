@@ -90,6 +90,7 @@ forEachShell('The output store', (suite) => {
       });
       let logPath = '';
       for (let time = 0; time < 60; time++) ({ logPath } = await session.run("sh -c 'exit 17'"));
+      await until('all are published', () => exitFiles().length === 60);
       running = false;
       await watching;
       assert.deepEqual([...new Set(seen)], ['17']);
