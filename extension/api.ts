@@ -1,43 +1,99 @@
 import type { SidecarClient } from '../client/client';
-import type { CommandSnapshot, SessionInfo } from '../protocol/values';
-import type { SessionsModel } from './sessions/model';
-import type { SidecarState, Supervisor } from './supervisor';
+import type * as published from '../limpet';
+import { type CommandResult, type CommandSnapshot, commandResult, type SessionInfo } from '../protocol/values';
+import { createSession } from './commands/create-session';
+import type { Ctx } from './context';
+import { folderFor, Toolboxes } from './tools/tool';
 
-/** What other extensions get from `vscode.extensions.getExtension('limpet.limpet').exports`. */
-export interface LimpetApi {
-  readonly sidecar: {
-    readonly state: SidecarState['kind'];
-    onDidChangeState(listener: (kind: SidecarState['kind']) => void): { dispose(): void };
+/** What other extensions get, and a little more for our own tests. */
+export interface LimpetApi extends published.LimpetApi {
+  readonly sessions: published.LimpetApi['sessions'] & {
+    list(): Promise<SessionInfo[]>;
+    commands(sessionId: string): CommandSnapshot[];
+  };
+  readonly sidecar: published.LimpetApi['sidecar'] & {
     /** The connection to the sidecar, as soon as there is one. */
     client(): Promise<SidecarClient>;
   };
-  readonly sessions: {
-    /** The sessions there are, oldest first. */
-    list(): Promise<SessionInfo[]>;
-    /** What runs or ran in a session, oldest first. */
-    commands(sessionId: string): CommandSnapshot[];
-    onDidChangeSession(listener: (session: SessionInfo) => void): { dispose(): void };
-    onDidChangeCommand(listener: (command: CommandSnapshot) => void): { dispose(): void };
-  };
 }
 
-export function createApi(supervisor: Supervisor, model: SessionsModel): LimpetApi {
+export function createApi(ctx: Ctx): LimpetApi {
+  const { supervisor, model, connect } = ctx;
+  const toolboxes = new Toolboxes(ctx);
+
+  const begin = async (command: string, options: published.RunOptions, background: boolean) => {
+    const { session, cwd, env, timeoutMs, origin = 'extension' } = options;
+    const { sessionId } = await toolboxes.at(folderFor(cwd)).sessions.findOrCreate(session);
+    const client = await connect();
+    return client.request('exec.start', {
+      sessionId,
+      command,
+      background,
+      origin,
+      ...(cwd === undefined ? {} : { cwd }),
+      ...(env === undefined ? {} : { env }),
+      ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    });
+  };
+
   return {
-    sidecar: {
-      get state() {
-        return supervisor.state.kind;
-      },
-      onDidChangeState: (listener) => supervisor.onDidChange((state) => listener(state.kind)),
-      client: () => supervisor.client(),
+    apiVersion: 1,
+    run: async (command, options = {}) => {
+      const { onOutput, cancellation } = options;
+      const { commandId } = await begin(command, options, false);
+      const client = await connect();
+      // One that has just finished needs no cancelling.
+      const cancel = () => void client.request('exec.cancel', { commandId }).catch(() => undefined);
+      if (cancellation?.isCancellationRequested === true) cancel();
+      const cancelling = cancellation?.onCancellationRequested(cancel);
+      try {
+        const result = await client.stream('exec.follow', { commandId }, (event) => {
+          if (event.event !== 'gap') onOutput?.(event.event, asText(event.data, event.encoding));
+        });
+        return readable(result);
+      } finally {
+        cancelling?.dispose();
+      }
+    },
+    start: async (command, options = {}) => ({ commandId: (await begin(command, options, true)).commandId }),
+    wait: async (commandId, timeoutMs) => {
+      const client = await connect();
+      const answer = await client.request('exec.wait', {
+        commandId,
+        ...(timeoutMs === undefined ? {} : { timeoutMs }),
+      });
+      return answer.state === 'finished' ? readable(commandResult.parse(answer)) : undefined;
+    },
+    stop: async (commandId) => {
+      await (await connect()).request('exec.cancel', { commandId });
     },
     sessions: {
       list: async () => {
         await model.listed();
         return model.sessions;
       },
+      create: (options = {}) => createSession(ctx, options),
+      destroy: async (sessionId) => {
+        await (await connect()).request('session.destroy', { sessionId });
+      },
       commands: (sessionId) => model.commands(sessionId),
       onDidChangeSession: (listener) => model.onDidChangeSession(listener),
       onDidChangeCommand: (listener) => model.onDidChangeCommand(listener),
     },
+    sidecar: {
+      get state() {
+        return supervisor.state.kind;
+      },
+      onDidChangeState: (listener) => supervisor.onDidChange((state) => listener(state.kind)),
+      client: connect,
+    },
   };
+}
+
+const asText = (data: string, encoding: 'utf8' | 'base64' = 'utf8') =>
+  encoding === 'utf8' ? data : Buffer.from(data, 'base64').toString();
+
+function readable(result: CommandResult): published.CommandResult {
+  const { stdout, stderr, encoding } = result;
+  return { ...result, stdout: asText(stdout, encoding.stdout), stderr: asText(stderr, encoding.stderr) };
 }

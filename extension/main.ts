@@ -58,7 +58,7 @@ export function activate(extension: vscode.ExtensionContext): LimpetApi | undefi
     registerAgentTools(ctx, extension),
   );
   supervisor.start();
-  return createApi(supervisor, model);
+  return createApi(ctx);
 }
 
 function describe(state: SidecarState): string {

@@ -7,6 +7,7 @@ const vsix = 'dist/limpet.vsix';
 
 const expected = [
   /^extension\/package(\.nls)?\.json$/,
+  /^extension\/limpet\.d\.ts$/,
   /^extension\/(readme\.md|changelog\.md|LICENSE\.txt)$/,
   /^extension\/dist\/(extension|sidecar|limpet)\.js$/,
   /^extension\/docs\/[A-Z_]+\.md$/,
