@@ -65,7 +65,9 @@ export class Background {
     const entry = this.running.get(number);
     if (entry === undefined) return;
     const end = reportedEnd(entry.command, status, this.host.cwd);
-    if (!(await closesSoon(entry.slot, endGraceMs))) end.heldOpenBy = holdersOf(entry.slot.paths, undefined);
+    if (!(await closesSoon(entry.slot, endGraceMs))) {
+      end.heldOpenBy = holdersOf(entry.slot.paths, { except: undefined, since: this.host.since });
+    }
     this.finish(entry.command, end);
   }
 

@@ -198,7 +198,7 @@ export class Foreground {
   private async settle(end: Ending, slot: Slot): Promise<ForegroundResult> {
     if (slot.drain() === 'closed') return { end, isClosed: true };
     if (await closesSoon(slot, holderGraceMs)) return { end, isClosed: true };
-    const heldOpenBy = holdersOf(slot.paths, this.host.pid);
+    const heldOpenBy = holdersOf(slot.paths, { except: this.host.pid, since: this.host.since });
     return { end: { ...end, heldOpenBy }, isClosed: false };
   }
 }

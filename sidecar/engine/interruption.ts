@@ -16,12 +16,18 @@ const stopMs = 5;
 const patientLooks = 5;
 
 /** What a command's processes are known by. `others` are the subshells of background commands. */
-export function tracesOf(command: Command, root: number, others: readonly number[] = []): CommandTraces {
+export function tracesOf(
+  command: Command,
+  root: number,
+  others: readonly number[],
+  since: string | undefined,
+): CommandTraces {
   return {
     commandId: command.id,
     fifos: command.slot?.paths ?? [],
     root,
     others,
+    since,
     startedAt: command.isFinished ? undefined : asStartTime(command.startedMonotonic),
   };
 }

@@ -363,12 +363,13 @@ export class Session {
   }
 
   private processes(): ProcessIdentity[] {
-    return processesOfSession(this.id, this.options.directory.path, this.host.pid);
+    const { pid: shell, since } = this.host;
+    return processesOfSession({ sessionId: this.id, directory: this.options.directory.path, shell, since });
   }
 
   private processesOf(command: Command): ProcessIdentity[] {
     const root = command.request.background ? command.pid : this.host.pid;
-    return root === undefined ? [] : processesOfCommand(tracesOf(command, root, this.background.pids));
+    return root === undefined ? [] : processesOfCommand(tracesOf(command, root, this.background.pids, this.host.since));
   }
 
   private restartIdleTimer(): void {

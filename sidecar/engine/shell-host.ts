@@ -44,6 +44,8 @@ export class ShellHost {
   lastNumber = 0;
   /** The command number the shell exports now. */
   announced = 1;
+  /** The start time of the first shell; no process of the session is older. */
+  since: string | undefined;
   readonly channel: Channel;
   private process: ShellProcess | undefined;
   private profile: Profile;
@@ -163,6 +165,7 @@ export class ShellHost {
 
   private adopt(process: ShellProcess): void {
     this.process = process;
+    this.since ??= process.identity?.startTime;
     void process.exited.then((exit) => {
       if (this.process !== process) return;
       // What the shell said before it ended counts.

@@ -19,7 +19,7 @@ export async function sweep(root: string): Promise<number> {
   await Promise.all(
     orphans.map(async (name) => {
       const directory = join(root, name);
-      await killAll(() => processesOfSession(name, directory, undefined));
+      await killAll(() => processesOfSession({ sessionId: name, directory, shell: undefined, since: undefined }));
       rmSync(directory, { recursive: true, force: true });
     }),
   );

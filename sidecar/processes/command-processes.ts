@@ -12,6 +12,8 @@ export interface CommandTraces {
   root: number;
   /** Subshells under the same root that are known to be other commands'. */
   others: readonly number[];
+  /** The session's: see there. */
+  since: string | undefined;
   /** When the command began, in the units of a process's start time; nothing once the root runs another. */
   startedAt: number | undefined;
 }
@@ -21,7 +23,7 @@ export interface CommandTraces {
  * younger than the command (a subshell that never ran a program has no environment of its own to tell it by).
  */
 export function processesOfCommand(traces: CommandTraces): ProcessIdentity[] {
-  const table = living();
+  const table = living(traces.since);
   const sessionOf = (id: string) => id.slice(0, id.lastIndexOf(':'));
   const own = new Set<number>();
   for (const entry of table) {
@@ -40,9 +42,17 @@ export function processesOfCommand(traces: CommandTraces): ProcessIdentity[] {
   return select(table, withDescendants(table, own, traces.root));
 }
 
+export interface SessionTraces {
+  sessionId: string;
+  directory: string;
+  shell: number | undefined;
+  /** The start time of the session's first shell. Whatever is older is none of its business, which saves a closer look. */
+  since: string | undefined;
+}
+
 /** Everything that belongs to a session: its shell's descendants and whatever carries one of its ids or holds its FIFOs. */
-export function processesOfSession(sessionId: string, directory: string, shell: number | undefined): ProcessIdentity[] {
-  const table = living();
+export function processesOfSession({ sessionId, directory, shell, since }: SessionTraces): ProcessIdentity[] {
+  const table = living(since);
   const own = new Set<number>();
   for (const entry of table) {
     if (entry.pid === shell || environmentValue(entry.pid, commandIdVariable)?.startsWith(`${sessionId}:`)) {
@@ -55,14 +65,20 @@ export function processesOfSession(sessionId: string, directory: string, shell: 
 }
 
 /** Who keeps a command's output open after it ended. */
-export function holdersOf(fifos: readonly string[], except: number | undefined): { pid: number; command: string }[] {
-  return living()
+export function holdersOf(
+  fifos: readonly string[],
+  { except, since }: { except: number | undefined; since: string | undefined },
+): { pid: number; command: string }[] {
+  return living(since)
     .filter((entry) => entry.pid !== except && holds(entry.pid, fifos))
     .map((entry) => ({ pid: entry.pid, command: commandLine(entry.pid) }));
 }
 
-function living(): ProcessEntry[] {
-  return listProcesses().filter((entry) => entry.pid !== process.pid && entry.state !== 'Z');
+function living(since: string | undefined): ProcessEntry[] {
+  const oldest = Number(since ?? 0);
+  return listProcesses().filter(
+    (entry) => entry.pid !== process.pid && entry.state !== 'Z' && isYounger(entry, oldest),
+  );
 }
 
 function holds(pid: number, fifos: readonly string[]): boolean {
