@@ -2,12 +2,12 @@ import * as vscode from 'vscode';
 import type { Params } from '../protocol/methods';
 import { commandIds, type SettingId, settingsSection } from './contributions';
 
-export type Reveal = 'output' | 'terminal' | 'never';
+export type Reveal = 'terminal' | 'output' | 'never';
 
 const get = <T>(id: SettingId, otherwise: T): T =>
   vscode.workspace.getConfiguration(settingsSection).get<T>(id) ?? otherwise;
 
-export const reveal = (): Reveal => get<Reveal>('reveal', 'output');
+export const reveal = (): Reveal => get<Reveal>('reveal', 'terminal');
 
 /** How new sessions begin, unless the call says otherwise. */
 export function sessionDefaults(): Params<'session.create'> {

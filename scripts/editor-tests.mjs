@@ -102,7 +102,8 @@ const windowTestArguments = [
 ];
 
 async function withPlayground(work) {
-  const playground = await createPlayground();
+  // Drawn with elements, a terminal's text can be read from the page.
+  const playground = await createPlayground({ 'terminal.integrated.gpuAcceleration': 'off' });
   try {
     return await work(playground);
   } finally {

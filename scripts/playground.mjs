@@ -20,7 +20,7 @@ const settings = {
 };
 
 /** A temporary home for one editor: its profile, its extensions, a copy of the sample workspace, and a sidecar of its own. */
-export async function createPlayground() {
+export async function createPlayground(furtherSettings = {}) {
   // A short path: a Unix socket in the runtime directory must fit into about 100 bytes.
   const folder = await mkdtemp(join(tmpdir(), 'limpet-'));
   const at = (name) => join(folder, name);
@@ -50,7 +50,10 @@ export async function createPlayground() {
   await cp(join(root, 'sample'), playground.workspace, { recursive: true });
   await mkdir(at('tmp'), { mode: 0o700 });
   await mkdir(join(playground.userData, 'User'), { recursive: true });
-  await writeFile(join(playground.userData, 'User', 'settings.json'), JSON.stringify(settings, null, 2));
+  await writeFile(
+    join(playground.userData, 'User', 'settings.json'),
+    JSON.stringify({ ...settings, ...furtherSettings }, null, 2),
+  );
   return playground;
 }
 

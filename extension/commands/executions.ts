@@ -64,17 +64,19 @@ export async function rerunCommand(ctx: Ctx, argument: unknown) {
 
 export async function runForPerson(ctx: Ctx, session: SessionInfo, command: string) {
   const { sessionId } = session;
-  revealSession(ctx, session);
   const client = await ctx.connect();
-  return client.request('exec.run', { sessionId, command, origin: 'person', maxOutputBytes: keptForPerson });
+  const result = client.request('exec.run', { sessionId, command, origin: 'person', maxOutputBytes: keptForPerson });
+  revealSession(ctx, session);
+  return result;
 }
 
 async function startForPerson(ctx: Ctx, session: SessionInfo, command: string) {
   const { sessionId } = session;
+  const client = await ctx.connect();
+  const started = client.request('exec.start', { sessionId, command, background: true, origin: 'person' });
   // A terminal shows what runs in front; the output shows it all.
   if (reveal() !== 'never') ctx.channels.show(sessionId);
-  const client = await ctx.connect();
-  return client.request('exec.start', { sessionId, command, background: true, origin: 'person' });
+  return started;
 }
 
 function revealSession(ctx: Ctx, session: SessionInfo): void {

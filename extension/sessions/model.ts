@@ -12,6 +12,7 @@ const order = { queued: 0, running: 1, finished: 2 } as const;
 export class SessionsModel implements vscode.Disposable {
   readonly #sessions = new Map<string, SessionInfo>();
   readonly #commands = new Map<string, Map<string, CommandSnapshot>>();
+  readonly #unfinished = new Map<string, CommandSnapshot>();
   readonly #listed = new vscode.EventEmitter<void>();
   readonly #sessionChanged = new vscode.EventEmitter<SessionInfo>();
   readonly #sessionGone = new vscode.EventEmitter<SessionInfo>();
@@ -37,11 +38,12 @@ export class SessionsModel implements vscode.Disposable {
 
   /** Oldest first. */
   get sessions(): SessionInfo[] {
-    return [...this.#sessions.values()];
+    return [...this.#sessions.values()].map((session) => this.#withCommands(session));
   }
 
   session(sessionId: string): SessionInfo | undefined {
-    return this.#sessions.get(sessionId);
+    const session = this.#sessions.get(sessionId);
+    return session && this.#withCommands(session);
   }
 
   /** Oldest first. */
@@ -54,9 +56,7 @@ export class SessionsModel implements vscode.Disposable {
   }
 
   get unfinished(): CommandSnapshot[] {
-    return [...this.#commands.values()].flatMap((commands) =>
-      [...commands.values()].filter(({ state }) => state !== 'finished'),
-    );
+    return [...this.#unfinished.values()];
   }
 
   /** When the sidecar that is connected by then has told what it has. */
@@ -114,6 +114,7 @@ export class SessionsModel implements vscode.Disposable {
     const lost = this.sessions.filter(({ sessionId }) => !sessions.some((known) => known.sessionId === sessionId));
     this.#sessions.clear();
     this.#commands.clear();
+    this.#unfinished.clear();
     for (const session of sessions) this.#sessions.set(session.sessionId, session);
     for (const command of commands) this.#remember(command);
     for (const session of lost) this.#sessionGone.fire(session);
@@ -129,6 +130,7 @@ export class SessionsModel implements vscode.Disposable {
       case 'session_gone': {
         const session = this.#sessions.get(event.sessionId);
         this.#sessions.delete(event.sessionId);
+        for (const commandId of this.#commands.get(event.sessionId)?.keys() ?? []) this.#unfinished.delete(commandId);
         this.#commands.delete(event.sessionId);
         if (session !== undefined) this.#sessionGone.fire(session);
         break;
@@ -144,6 +146,23 @@ export class SessionsModel implements vscode.Disposable {
     }
   }
 
+  /** Events about a command come before those about its session, so what runs is told by the commands. */
+  #withCommands({ runningCommand: _, ...session }: SessionInfo): SessionInfo {
+    const own = this.unfinished.filter(({ sessionId }) => sessionId === session.sessionId);
+    const running = own.find(({ state, background }) => state === 'running' && !background);
+    const count = (test: (command: CommandSnapshot) => boolean) => own.filter(test).length;
+    return {
+      ...session,
+      queued: count(({ state }) => state === 'queued'),
+      backgroundCount: count(({ state, background }) => state === 'running' && background),
+      ...(running === undefined
+        ? {}
+        : {
+            runningCommand: { commandId: running.commandId, command: running.command, startedAt: running.startedAt },
+          }),
+    };
+  }
+
   #remember({ stdout, stderr, ...command }: CommandSnapshot): void {
     let commands = this.#commands.get(command.sessionId);
     if (commands === undefined) {
@@ -151,6 +170,8 @@ export class SessionsModel implements vscode.Disposable {
       this.#commands.set(command.sessionId, commands);
     }
     commands.set(command.commandId, command);
+    if (command.state === 'finished') this.#unfinished.delete(command.commandId);
+    else this.#unfinished.set(command.commandId, command);
     if (commands.size <= maxCommandsPerSession) return;
     for (const [commandId, { state }] of commands) {
       if (state !== 'finished') continue;

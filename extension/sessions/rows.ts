@@ -34,7 +34,7 @@ export function sessionRow(session: SessionInfo, directory: string, now: number)
   const since = running && elapsed(now - Date.parse(running.startedAt));
   const waiting = session.queued > 0 ? vscode.l10n.t('{0} queued', session.queued) : undefined;
   const background = session.backgroundCount > 0 ? vscode.l10n.t('{0} in background', session.backgroundCount) : '';
-  const doing = running === undefined ? undefined : `${brief(running.command, 40)} (${since})`;
+  const doing = running === undefined ? undefined : `${brief(running.command, 30)} (${since})`;
   return {
     label: session.name,
     description: join(session.shell, directory, doing, waiting, background),
@@ -60,7 +60,8 @@ export function sessionRow(session: SessionInfo, directory: string, now: number)
 }
 
 export function commandRow(command: CommandSnapshot, now: number): Row {
-  const label = brief(command.command) || vscode.l10n.t('(empty)');
+  // Short enough to leave room for how it ended; the tooltip has all of it.
+  const label = brief(command.command, 36) || vscode.l10n.t('(empty)');
   const kind = command.background ? vscode.l10n.t('background') : undefined;
   const { state } = command;
   const time =
@@ -79,7 +80,13 @@ export function commandRow(command: CommandSnapshot, now: number): Row {
       vscode.l10n.t('Started {0}', new Date(command.startedAt).toLocaleString()),
       ...(command.notes ?? []),
     ].join('\n'),
-    spoken: [label, status ?? vscode.l10n.t('running'), time, kind, who && vscode.l10n.t('by {0}', who)]
+    spoken: [
+      brief(command.command),
+      status ?? vscode.l10n.t('running'),
+      time,
+      kind,
+      who && vscode.l10n.t('by {0}', who),
+    ]
       .filter((part) => part)
       .join(', '),
     icon: commandIcon(command),

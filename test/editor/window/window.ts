@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { accessSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { type Browser, chromium, type Locator, type Page } from 'playwright-core';
@@ -13,6 +14,13 @@ interface RecordedElement {
 declare class MutationObserver {
   constructor(callback: () => void);
   observe(target: RecordedElement, options: { subtree: boolean; childList: boolean; characterData: boolean }): void;
+}
+
+interface TreeRow {
+  style: { top: string };
+  textContent: string;
+  getAttribute(name: string): string | null;
+  querySelector(selector: string): { textContent: string } | null;
 }
 
 interface WindowFacts {
@@ -55,7 +63,11 @@ export class EditorWindow {
         '--disable-sync',
       ],
     });
-    const window = new EditorWindow(await browser.newPage({ viewport: { width: 1200, height: 720 } }), browser);
+    const page = await browser.newPage({
+      viewport: { width: 1200, height: 720 },
+      permissions: ['clipboard-read', 'clipboard-write'],
+    });
+    const window = new EditorWindow(page, browser);
     window.page.setDefaultTimeout(20_000);
     await window.page.goto(factsOf(name).url);
     await window.ready();
@@ -87,6 +99,144 @@ export class EditorWindow {
     await this.page.keyboard.press('F1');
     await this.page.locator('.quick-input-widget input').fill(`>${title}`);
     await this.page.getByRole('option', { name: title }).first().click();
+  }
+
+  /** Answers the input box that a command has opened. */
+  async answer(text: string): Promise<void> {
+    const input = this.page.locator('.quick-input-widget input');
+    await this.page.locator('.quick-input-widget .quick-input-title').getByText(/\w/).waitFor();
+    await input.fill(text);
+    await input.press('Enter');
+  }
+
+  /** The Sessions view as text: a line for each row, indented by its level. */
+  async tree(): Promise<string> {
+    // No named function inside: it runs in the page, where the compiler's own helpers are not.
+    const rows = await this.page.locator('.sidebar .monaco-list-row').evaluateAll((found: TreeRow[]) =>
+      found.map((row) => ({
+        top: Number.parseInt(row.style.top, 10),
+        level: Number(row.getAttribute('aria-level')),
+        label: row.querySelector('.label-name')?.textContent ?? '',
+        description: row.querySelector('.label-description')?.textContent ?? '',
+      })),
+    );
+    return rows
+      .sort((a, b) => a.top - b.top)
+      .map(({ level, label, description }) => `${'  '.repeat(level - 1)}${label}${description && ` | ${description}`}`)
+      .join('\n');
+  }
+
+  row(text: string): Locator {
+    return this.page.locator('.sidebar .monaco-list-row').filter({ hasText: text }).first();
+  }
+
+  /** A session's row may name a command too, so commands have their own. */
+  commandRow(text: string): Locator {
+    return this.page.locator('.sidebar .monaco-list-row[aria-level="2"]').filter({ hasText: text }).first();
+  }
+
+  /** Milliseconds from the next Enter key until an element of the page says exactly this. */
+  async timeFromEnter(selector: string, text: string): Promise<() => Promise<number>> {
+    await this.page.evaluate(`(() => {
+      const timing = (globalThis.limpetTiming = {});
+      const look = () => {
+        const found = timing.start && [...document.querySelectorAll(${JSON.stringify(selector)})]
+          .some((element) => element.textContent.replaceAll('\\u00a0', ' ').trim() === ${JSON.stringify(text)});
+        if (found) timing.elapsed = performance.now() - timing.start;
+        else requestAnimationFrame(look);
+      };
+      const begin = ({ key }) => {
+        if (key !== 'Enter') return;
+        document.removeEventListener('keydown', begin, true);
+        timing.start = performance.now();
+        look();
+      };
+      document.addEventListener('keydown', begin, true);
+    })()`);
+    return async () => {
+      const elapsed = await this.waitFor<number | undefined>(
+        () => this.page.evaluate('globalThis.limpetTiming.elapsed'),
+        (ms) => ms !== undefined,
+      );
+      assert.ok(elapsed !== undefined, `${text} never appeared`);
+      return elapsed;
+    };
+  }
+
+  /** Waits until the view, with every time replaced by T, is exactly this. */
+  async showsTree(expected: string): Promise<void> {
+    const shown = await this.waitFor(
+      async () => (await this.tree()).replace(/\b\d+(\.\d+)? (ms|s)\b/g, 'T'),
+      (tree) => tree === expected,
+    );
+    assert.equal(shown, expected);
+  }
+
+  /** The lines of the output panel that are on the screen. */
+  async output(): Promise<string> {
+    const lines = await this.page
+      .locator('.panel .view-line')
+      .evaluateAll((found: TreeRow[]) =>
+        found.map((line) => ({ top: Number.parseInt(line.style.top, 10), text: line.textContent })),
+      );
+    return lines
+      .sort((a, b) => a.top - b.top)
+      .map(({ text }) => text.replaceAll('\u00a0', ' '))
+      .join('\n');
+  }
+
+  /** All of the output panel, on the screen or not. */
+  async wholeOutput(): Promise<string> {
+    await this.page.locator('.panel .monaco-editor').first().click();
+    await this.page.keyboard.press('Control+a');
+    await this.page.keyboard.press('Control+c');
+    return this.page.evaluate('navigator.clipboard.readText()');
+  }
+
+  /** The lines of the terminal that are on the screen. */
+  async terminal(): Promise<string> {
+    const rows = await this.page.locator('.terminal-wrapper.active .xterm-rows > div').allTextContents();
+    return rows
+      .map((row) => row.replaceAll('\u00a0', ' ').trimEnd())
+      .join('\n')
+      .trimEnd();
+  }
+
+  /** Types into what has the focus; a new line is the Enter key. */
+  async type(text: string): Promise<void> {
+    for (const [at, line] of text.split('\n').entries()) {
+      if (at > 0) await this.page.keyboard.press('Enter');
+      await this.page.keyboard.type(line);
+    }
+  }
+
+  /** The last thing seen, whether it was what was waited for or not: so a failing test can show it. */
+  async waitFor<T>(look: () => Promise<T>, isIt: (seen: T) => boolean, timeoutMs = 15_000): Promise<T> {
+    const deadline = Date.now() + timeoutMs;
+    for (;;) {
+      const seen = await look();
+      if (isIt(seen) || Date.now() > deadline) return seen;
+      await this.page.waitForTimeout(20);
+    }
+  }
+
+  async outputShows(expected: RegExp, timeoutMs?: number): Promise<string> {
+    const seen = await this.waitFor(
+      () => this.output(),
+      (text) => expected.test(text),
+      timeoutMs,
+    );
+    assert.match(seen, expected);
+    return seen;
+  }
+
+  async terminalShows(expected: RegExp): Promise<string> {
+    const seen = await this.waitFor(
+      () => this.terminal(),
+      (text) => expected.test(text),
+    );
+    assert.match(seen, expected);
+    return seen;
   }
 
   /** The process id of the sidecar as the status bar tells it, once it tells one other than `not`. */

@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict';
+import { SidecarClient } from '../../../client/client';
+import { EditorWindow, factsOf } from './window';
+
+describe('sessions in the window', () => {
+  let window: EditorWindow;
+  let agent: SidecarClient;
+
+  before(async () => {
+    window = await EditorWindow.open('healthy');
+    await window.openLimpet();
+    await window.sidecarPid();
+    const { runtimeDir } = factsOf('healthy');
+    agent = await SidecarClient.connect({ clientName: 'agent', sidecarPath: '', runtimeDir, start: false });
+  });
+
+  afterEach(async function () {
+    if (this.currentTest?.state === 'failed') await window.screenshot(`failed: ${this.currentTest.title}`);
+    const { sessions } = await agent.request('session.list', {});
+    for (const { sessionId } of sessions) await agent.request('session.destroy', { sessionId });
+    await window.showsTree('');
+  });
+
+  after(async () => {
+    agent?.dispose();
+    await window?.close();
+  });
+
+  it('begin with a click in the empty view, and run what is typed in the palette', async () => {
+    await window.page.getByRole('button', { name: 'New Session', exact: true }).last().click();
+    await window.showsTree('session 1 | bash · .');
+    await window.runCommand('Limpet: Run Command…');
+    await window.answer('echo to stdout; echo to stderr >&2; cd /; false');
+    await window.terminalShows(/to stdout\nto stderr\n✘ exit 1 · \d+ ms\n\/ \$$/);
+    await window.commandRow('echo to stdout').click();
+    await window.outputShows(/✘/);
+    assert.match(
+      await window.output(),
+      /^\$ echo to stdout; echo to stderr >&2; cd \/; false {4}# you\nto stdout\n┃ to stderr\n✘ exit 1 · \d+ ms$/m,
+    );
+    await window.showsTree('session 1 | bash · /\n  echo to stdout; echo to stderr >&2;… | exit 1 · T · you');
+  });
+
+  it('show what an agent runs, live, with the number of running commands on the icon', async () => {
+    const { sessionId } = await agent.request('session.create', { name: 'agent’s', cwd: '/' });
+    await agent.request('exec.start', {
+      sessionId,
+      command: 'echo listening; echo careful >&2; sleep 600',
+      background: true,
+    });
+    await agent.request('exec.run', { sessionId, command: 'x=1; true' });
+    await agent.request('exec.start', { sessionId, command: 'while sleep 0.2; do :; done' });
+    await window.showsTree(
+      [
+        'agent’s | bash · / · while sleep 0.2; do :; done (T) · 1 in background',
+        '  while sleep 0.2; do :; done | T · agent',
+        '  echo listening; echo careful >&2; s… | T · background · agent',
+        '  x=1; true | exit 0 · T · agent',
+      ].join('\n'),
+    );
+    await window.icon.locator('.badge-content').getByText('2').waitFor();
+    await window.commandRow('while sleep').hover();
+    await window.commandRow('while sleep').getByRole('button', { name: 'Stop Command' }).click();
+    await window.showsTree(
+      [
+        'agent’s | bash · / · 1 in background',
+        '  echo listening; echo careful >&2; s… | T · background · agent',
+        '  while sleep 0.2; do :; done | cancelled · T · agent',
+        '  x=1; true | exit 0 · T · agent',
+      ].join('\n'),
+    );
+    await window.commandRow('echo listening').click();
+    const output = await window.outputShows(/✘ cancelled/);
+    assert.match(output, /^\[1\] \$ echo listening; echo careful >&2; sleep 600 {4}# agent$/m);
+    assert.match(output, /^\[1\] listening$/m);
+    assert.match(output, /^\[1\] ┃ careful$/m);
+  });
+
+  it('have a terminal into the very same shell', async () => {
+    const { sessionId } = await agent.request('session.create', { name: 'shared' });
+    await agent.request('exec.run', { sessionId, command: 'cd /usr; secret=42; echo from the agent' });
+    await window.row('shared').hover();
+    await window.row('shared').getByRole('button', { name: 'Attach Terminal' }).click();
+    await window.terminalShows(/\$ cd \/usr; secret=42; echo from the agent {4}# agent\nfrom the agent\n\/usr \$$/);
+    await window.type('echo $secretX');
+    await window.page.keyboard.press('Backspace');
+    await window.page.keyboard.press('Enter');
+    await window.terminalShows(/\/usr \$ echo \$secret\n42\n\/usr \$$/);
+    await window.type('read name; echo "hello $name"\n');
+    await window.page.waitForTimeout(0);
+    await eventuallyRunning(sessionId);
+    await window.type('you there\n');
+    await window.terminalShows(/hello you there\n\/usr \$$/);
+    await window.type('sleep 600\n');
+    await eventuallyRunning(sessionId);
+    await window.page.keyboard.press('Control+c');
+    await window.terminalShows(/✘ cancelled · .*\n\/usr \$$/);
+    await window.type('cat\n');
+    await eventuallyRunning(sessionId);
+    await window.page.keyboard.press('Control+d');
+    await window.terminalShows(/\$ cat\n\/usr \$$/);
+    await window.page.keyboard.press('ArrowUp');
+    await window.page.keyboard.press('ArrowUp');
+    await window.terminalShows(/\/usr \$ sleep 600$/);
+    await agent.request('exec.run', { sessionId, command: 'echo in between' });
+    await window.terminalShows(/\$ echo in between {4}# agent\nin between\n\/usr \$ sleep 600$/);
+    await window.page.keyboard.press('Control+c');
+    await window.showsTree(
+      [
+        'shared | bash · /usr',
+        '  echo in between | exit 0 · T · agent',
+        '  cat | exit 0 · T · you',
+        '  sleep 600 | cancelled · T · you',
+        '  read name; echo "hello $name" | exit 0 · T · you',
+        '  echo $secret | exit 0 · T · you',
+        '  cd /usr; secret=42; echo from the a… | exit 0 · T · agent',
+      ].join('\n'),
+    );
+  });
+
+  async function eventuallyRunning(sessionId: string): Promise<void> {
+    const runs = await window.waitFor(
+      async () => (await agent.request('session.info', { sessionId })).runningCommand !== undefined,
+      (isRunning) => isRunning,
+    );
+    assert.ok(runs);
+    // And the terminal knows: until then keys are for the prompt.
+    await window.page.waitForTimeout(150);
+  }
+
+  it('lose nothing when the window is reloaded while a command prints', async () => {
+    const { sessionId } = await agent.request('session.create', { name: 'counter' });
+    await agent.request('exec.run', { sessionId, command: 'echo before' });
+    const { commandId } = await agent.request('exec.start', {
+      sessionId,
+      command: 'for i in $(seq 1 60); do echo "line $i"; sleep 0.1; done',
+    });
+    await window.commandRow('for i in').click();
+    await window.outputShows(/line 3/);
+    await window.reload();
+    await window.openLimpet();
+    await window.commandRow('for i in').click();
+    await agent.request('exec.wait', { commandId });
+    await window.outputShows(/✔ exit 0/);
+    const copied = await window.wholeOutput();
+    const lines = Array.from({ length: 60 }, (_, at) => `line ${at + 1}`);
+    assert.match(copied, /\$ echo before {4}# agent\nbefore\n✔ exit 0/);
+    assert.deepEqual(
+      copied.split('\n').filter((line) => line.startsWith('line')),
+      lines,
+    );
+  });
+});
