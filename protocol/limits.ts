@@ -11,8 +11,8 @@ export const defaultLimits = {
   maxRequestsPerConnection: 256,
   defaultOutputBytes: 2 * 1024 * 1024,
   maxOutputBytes: 128 * 1024 * 1024,
-  maxLogBytesPerCommand: 4 * 1024 * 1024 * 1024,
-  maxLogBytesTotal: 16 * 1024 * 1024 * 1024,
+  maxLogBytesPerCommand: 1 * 1024 * 1024 * 1024,
+  maxLogBytesTotal: 4 * 1024 * 1024 * 1024,
 } as const;
 
 export type Limits = { -readonly [name in keyof typeof defaultLimits]: number };

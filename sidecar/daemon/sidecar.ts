@@ -56,7 +56,9 @@ export class Sidecar {
     });
     this.openEngine = () => open?.();
     this.engine = mayOpen.then(() => openEngine(configuration, log));
-    this.engine.catch((thrown: unknown) => log.error({ err: thrown }, 'the engine did not open'));
+    this.engine
+      .then((engine) => this.removeTraces.push(() => engine.killNow()))
+      .catch((thrown: unknown) => log.error({ err: thrown }, 'the engine did not open'));
     this.server = new Server(this.engine, {
       transports: () => this.transports.map(({ kind }) => kind),
       features: () => ['persistent-state', 'streaming', 'background', 'cancel', 'recovery', 'wait', 'input'],

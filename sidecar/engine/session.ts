@@ -9,7 +9,7 @@ import { SlotPool } from '../output/slot-pool';
 import { activityOf, readsFrom } from '../processes/activity';
 import { processesOfCommand, processesOfSession } from '../processes/command-processes';
 import { type ProcessIdentity, signalProcess } from '../processes/identity';
-import { killAll } from '../processes/kill-ladder';
+import { killAll, killOnce } from '../processes/kill-ladder';
 import { openFiles } from '../processes/process-table';
 import { Background } from './background';
 import { Command, type CommandRequest, type Ending } from './command';
@@ -213,6 +213,12 @@ export class Session {
   destroy(): Promise<void> {
     this.destroying ??= this.tearDown();
     return this.destroying;
+  }
+
+  /** As destroy, for a process that has no time left: nothing is waited for or answered. */
+  killNow(): void {
+    killOnce(() => this.processes());
+    this.options.directory.remove();
   }
 
   private async tearDown(): Promise<void> {

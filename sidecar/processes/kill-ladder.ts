@@ -72,11 +72,17 @@ function signalTogether(identities: readonly ProcessIdentity[], signal: NodeJS.S
 export async function killAll(find: () => ProcessIdentity[], deadlineMs = 3000): Promise<ProcessIdentity[]> {
   const deadline = performance.now() + deadlineMs;
   for (let wait = 1; ; wait = Math.min(wait * 2, 50)) {
-    const found = freeze(find);
-    for (const identity of found) signalProcess(identity, 'SIGKILL');
+    const found = killOnce(find);
     if (found.length === 0 || performance.now() > deadline) return found.filter(isAlive);
     await sleep(wait);
   }
+}
+
+/** Kills them all at once, without waiting for them to be gone. */
+export function killOnce(find: () => ProcessIdentity[]): ProcessIdentity[] {
+  const found = freeze(find);
+  for (const identity of found) signalProcess(identity, 'SIGKILL');
+  return found;
 }
 
 function freeze(find: () => ProcessIdentity[]): ProcessIdentity[] {

@@ -1,7 +1,16 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  rmSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buildSync } from 'esbuild';
@@ -113,8 +122,26 @@ export class Sandbox {
       for (const pid of left) process.kill(pid, 'SIGTERM');
       return left.length === 0;
     }, 'every sidecar is gone');
+    // Shells outlive a sidecar that was killed.
+    for (const pid of holdersOf(this.runtimeDir)) process.kill(pid, 'SIGKILL');
     rmSync(this.dir, { recursive: true, force: true });
   }
+}
+
+/** Every process that has a file below that directory open. */
+function holdersOf(directory: string): number[] {
+  const opens = (pid: string) => {
+    try {
+      return readdirSync(`/proc/${pid}/fd`).some((fd) =>
+        readlinkSync(`/proc/${pid}/fd/${fd}`).startsWith(`${directory}/`),
+      );
+    } catch {
+      return false;
+    }
+  };
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid && opens(name))
+    .map(Number);
 }
 
 /** Every process of this test run that is a sidecar of that directory. */
