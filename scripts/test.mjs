@@ -18,7 +18,8 @@ const suites = {
   types: step(() => run(bin('tsc'), ['-b'], { cwd: root })),
   lint: step(() => run(bin('biome'), ['check', '--error-on-warnings', '.'], { cwd: root })),
   package: step(() => packageExtension({ quiet: true })),
-  unit: () => mocha([]),
+  // Most of a test's time is waiting, so two files at a time take little more than half as long.
+  unit: () => mocha(['--parallel', '--jobs', '2']),
   editor: () => editorTests(),
 };
 

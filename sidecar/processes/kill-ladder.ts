@@ -71,9 +71,11 @@ function signalTogether(identities: readonly ProcessIdentity[], signal: NodeJS.S
  */
 export async function killAll(find: () => ProcessIdentity[], deadlineMs = 3000): Promise<ProcessIdentity[]> {
   const deadline = performance.now() + deadlineMs;
+  let dying: ProcessIdentity[] = [];
   for (let wait = 1; ; wait = Math.min(wait * 2, 50)) {
-    const found = killOnce(find);
-    if (found.length === 0 || performance.now() > deadline) return found.filter(isAlive);
+    // One that is dying has no environment and no files any more to be found by, but it is not gone yet.
+    dying = [...dying, ...killOnce(find)].filter(isAlive);
+    if (dying.length === 0 || performance.now() > deadline) return dying;
     await sleep(wait);
   }
 }
