@@ -7,11 +7,18 @@ import { pour } from './screen';
 /** Thrown when whoever reads our output has gone, as `| head` does. */
 export class OutputClosed extends Error {}
 
+interface CopyOptions {
+  fromSeq?: number;
+  streams?: StreamName[];
+  /** Each piece as a line of JSON instead. */
+  asJson?: boolean;
+}
+
 /** Copies a command's two streams to our own, byte for byte, until it ends. */
 export async function copyOutput(
   context: Context,
   commandId: string,
-  { fromSeq, streams = ['stdout', 'stderr'] }: { fromSeq?: number; streams?: StreamName[] } = {},
+  { fromSeq, streams = ['stdout', 'stderr'], asJson = false }: CopyOptions = {},
 ): Promise<CommandResult> {
   const { out, err } = context.screen;
   const closed = new AbortController();
@@ -24,6 +31,11 @@ export async function copyOutput(
       return undefined;
     }
     if (!streams.includes(event.event)) return undefined;
+    if (asJson) {
+      const { event: stream, ...rest } = event;
+      context.screen.line(JSON.stringify({ stream, ...rest }));
+      return undefined;
+    }
     return pour(event.event === 'stdout' ? out : err, Buffer.from(event.data, event.encoding ?? 'utf8'));
   };
   const following = followCommand(() => context.connect({ start: false }), {

@@ -41,7 +41,7 @@ export const logs: Command = {
       throw new UsageError('--grep and --follow exclude each other.');
     const next = await printAll(client, context.screen, { commandId, stream, ...query });
     if (!isOn(values, 'follow')) return 0;
-    return exitCodeOf(await copyOutput(context, commandId, { fromSeq: next, streams }));
+    return exitCodeOf(await copyOutput(context, commandId, { fromSeq: next, streams, asJson: context.screen.json }));
   },
 };
 

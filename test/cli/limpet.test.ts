@@ -140,6 +140,15 @@ describe('the limpet command', () => {
     assert.deepEqual(await said(following), { code: 5, out: 'first\ngot some words\n', err: 'oops\n' });
     assert.deepEqual(await limpet('wait', '--exit', id), { code: 5, out: 'exit\n', err: '' });
     assert.match((await limpet('ps', '--all')).out, new RegExp(`${id} .* exit 5 `));
+    const quick = (await limpet('start', '--', 'sleep 0.3; echo late; echo oops >&2')).out.trim();
+    const pieces = (await limpet('logs', '-f', '--json', quick)).out.trim().split('\n');
+    assert.deepEqual(
+      pieces.map((line) => JSON.parse(line)).map(({ stream, data }) => [stream, data]),
+      [
+        ['stdout', 'late\n'],
+        ['stderr', 'oops\n'],
+      ],
+    );
     const endless = (await limpet('start', '--', 'sleep 1000')).out.trim();
     assert.equal((await limpet('stop', endless)).out, `${endless} cancelled\n`);
     assert.deepEqual((await json('ps')).commands, []);
