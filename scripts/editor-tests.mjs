@@ -83,7 +83,8 @@ function throughTheWindow(codeServer) {
         vsixs: [vsixPath],
         trustAll: name !== 'untrusted',
       });
-      windows[name] = { url: workbench.url, runtimeDir: playground.runtimeDir, stateDir: playground.stateDir };
+      const { runtimeDir, stateDir, workspace } = playground;
+      windows[name] = { url: workbench.url, runtimeDir, stateDir, workspace };
       try {
         return await open(others);
       } finally {

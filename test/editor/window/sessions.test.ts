@@ -41,6 +41,30 @@ describe('sessions in the window', () => {
     await window.showsTree('session 1 | bash · /\n  echo to stdout; echo to stderr >&2;… | exit 1 · T · you');
   });
 
+  it('bring a server in the background and its output on the screen in the steps the README has', async () => {
+    await window.runCommand('Limpet: Run Command in Background…');
+    await window.answer('python3 -u -m http.server 0 --bind 127.0.0.1');
+    await window.outputShows(/^\[1\] Serving HTTP on 127\.0\.0\.1 port \d+/m);
+    await window.showsTree(
+      'session 1 | bash · . · 1 in background\n  python3 -u -m http.server 0 --bind … | T · background · you',
+    );
+    await window.commandRow('python3').click({ button: 'right' });
+    await window.page.getByRole('menuitem', { name: 'Stop Command' }).click();
+    await window.showsTree(
+      'session 1 | bash · .\n  python3 -u -m http.server 0 --bind … | cancelled · T · background · you',
+    );
+  });
+
+  it('show a page of what ran, and more on a click', async () => {
+    const { sessionId } = await agent.request('session.create', { name: 'many', cwd: '/' });
+    for (let number = 1; number <= 45; number++) await agent.request('exec.run', { sessionId, command: `: ${number}` });
+    const rows = (from: number, to: number) =>
+      Array.from({ length: from - to + 1 }, (_, at) => `  : ${from - at} | exit 0 · T · agent`);
+    await window.showsTree(['many | bash · /', ...rows(45, 26), '  Show More'].join('\n'));
+    await window.commandRow('Show More').click();
+    await window.commandRow(': 25').waitFor();
+  });
+
   it('show what an agent runs, live, with the number of running commands on the icon', async () => {
     const { sessionId } = await agent.request('session.create', { name: 'agent’s', cwd: '/' });
     await agent.request('exec.start', {
@@ -70,7 +94,7 @@ describe('sessions in the window', () => {
       ].join('\n'),
     );
     await window.commandRow('echo listening').click();
-    const output = await window.outputShows(/✘ cancelled/);
+    const output = await window.outputShows(/while sleep[\s\S]*✘ cancelled/);
     assert.match(output, /^\[1\] \$ echo listening; echo careful >&2; sleep 600 {4}# agent$/m);
     assert.match(output, /^\[1\] listening$/m);
     assert.match(output, /^\[1\] ┃ careful$/m);
@@ -128,8 +152,12 @@ describe('sessions in the window', () => {
     await window.page.waitForTimeout(150);
   }
 
-  it('lose nothing when the window is reloaded while a command prints', async () => {
-    const { sessionId } = await agent.request('session.create', { name: 'counter' });
+  it('lose nothing when the window is reloaded while a command prints, and the history is kept', async () => {
+    const gone = await agent.request('session.create', { name: 'gone' });
+    await agent.request('exec.run', { sessionId: gone.sessionId, command: 'echo to be found' });
+    await window.commandRow('echo to be found').waitFor();
+    await agent.request('session.destroy', { sessionId: gone.sessionId });
+    const { sessionId } = await agent.request('session.create', { name: 'counter', cwd: '/' });
     await agent.request('exec.run', { sessionId, command: 'echo before' });
     const { commandId } = await agent.request('exec.start', {
       sessionId,
@@ -148,6 +176,20 @@ describe('sessions in the window', () => {
     assert.deepEqual(
       copied.split('\n').filter((line) => line.startsWith('line')),
       lines,
+    );
+    await window.runCommand('Limpet: Show History…');
+    await window.page.locator('.quick-input-widget input').fill('be found');
+    await window.page
+      .getByRole('option', { name: /echo to be found.*exit 0/ })
+      .first()
+      .click();
+    await window.showsTree(
+      [
+        'counter | bash · /',
+        '  echo to be found | exit 0 · T · you',
+        '  for i in $(seq 1 60); do echo "line… | exit 0 · T · agent',
+        '  echo before | exit 0 · T · agent',
+      ].join('\n'),
     );
   });
 });

@@ -27,6 +27,7 @@ interface WindowFacts {
   url: string;
   runtimeDir: string;
   stateDir: string;
+  workspace: string;
 }
 
 export function factsOf(name: WindowName): WindowFacts {
@@ -264,18 +265,48 @@ export class EditorWindow {
     return () => this.statusBarItem.evaluate((item: RecordedElement) => item.recordedTexts);
   }
 
+  async widenSidebar(width: number): Promise<void> {
+    const { x, y, width: before } = (await this.page.locator('.sidebar').boundingBox()) ?? { x: 0, y: 0, width: 0 };
+    await this.page.mouse.move(x + before, y + 300);
+    await this.page.mouse.down();
+    await this.page.mouse.move(x + width, y + 300, { steps: 5 });
+    await this.page.mouse.up();
+  }
+
+  /** One of the editor's own, such as Dark Modern. */
+  async chooseTheme(theme: string): Promise<void> {
+    await this.runCommand('Preferences: Color Theme');
+    await this.page.locator('.quick-input-widget input').fill(theme);
+    await this.page.getByRole('option', { name: theme }).first().click();
+    await this.page.locator('.quick-input-widget').waitFor({ state: 'hidden' });
+  }
+
   async screenshot(name: string): Promise<void> {
     // Out of the way, or the picture shows a hover.
     await this.page.mouse.move(600, 300);
     await this.page.locator('.workbench-hover').waitFor({ state: 'hidden' });
     await this.page.getByText('Activating Extensions').waitFor({ state: 'hidden' });
-    await this.page.screenshot({ path: join(process.env.LIMPET_TEST_RESULTS ?? 'test-results', `${name}.png`) });
+    await this.picture(name);
+  }
+
+  /** As the window is, with what opens only for a moment. */
+  async picture(name: string): Promise<void> {
+    await this.page.screenshot({ path: resultPath(name) });
+  }
+
+  /** A part of the window, from its top and no higher than needed. */
+  async pictureOf(selector: string, name: string, height = 260): Promise<void> {
+    const box = await this.page.locator(selector).first().boundingBox();
+    assert.ok(box, `${selector} is on the screen`);
+    await this.page.screenshot({ path: resultPath(name), clip: { ...box, height: Math.min(box.height, height) } });
   }
 
   async close(): Promise<void> {
     await this.browser.close();
   }
 }
+
+const resultPath = (name: string) => join(process.env.LIMPET_TEST_RESULTS ?? 'test-results', `${name}.png`);
 
 function programOnPath(program: string): string {
   for (const folder of (process.env.PATH ?? '').split(delimiter)) {
