@@ -1,6 +1,7 @@
 import { limpetSession } from '../engine';
 import { takeTurns } from '../measure';
-import { bareShell } from '../rivals/bare-shell';
+import { answeringShell } from '../rivals/answering-shell';
+import { bareRoundTrip } from '../rivals/bare-round-trip';
 import { naiveShell } from '../rivals/naive-shell';
 import { spawnedBash } from '../rivals/spawned-bash';
 import { tmuxPane } from '../rivals/tmux-pane';
@@ -9,14 +10,14 @@ import { figure, type Row } from '../table';
 const rounds = 40;
 const targets = new Map([
   ['bash -c', { atMost: 0.1 }],
-  ['bare shell', { atMost: 2 }],
+  ['the bare round trip', { atMost: 2 }],
 ]);
 
 /** How long the shortest commands take, p50. */
 export async function latency(): Promise<Row[]> {
   const tmux = await tmuxPane();
-  const [ours, zsh, bare, naive] = [await limpetSession(), await limpetSession('zsh'), await bareShell(), naiveShell()];
-  const rivals = [spawnedBash(), bare, naive, ...(tmux ? [tmux] : [])];
+  const [ours, zsh] = [await limpetSession(), await limpetSession('zsh')];
+  const rivals = [spawnedBash(), await bareRoundTrip(), await answeringShell(), naiveShell(), ...(tmux ? [tmux] : [])];
   const everyone = [ours, zsh, ...rivals];
   const blocks = new Map([
     ['bash -c', 3],

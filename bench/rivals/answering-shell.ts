@@ -8,11 +8,11 @@ import { fastDirectory } from '../directory';
 import type { Rival } from './rival';
 
 /**
- * The floor: an interactive shell that reads a line from a FIFO and answers with one byte through another, which it opens
+ * An interactive shell that reads a line from a FIFO and answers with one byte through another, which it opens
  * for that (left open, every program it starts would inherit it). It runs nothing, captures nothing and knows no result.
  */
-export async function bareShell(): Promise<Rival> {
-  const directory = await fastDirectory('bare');
+export async function answeringShell(): Promise<Rival> {
+  const directory = await fastDirectory('answering');
   const [input, output] = [join(directory, 'in'), join(directory, 'out')];
   execFileSync('mkfifo', ['-m', '600', input, output]);
   const inputFd = openSync(input, constants.O_RDWR);
@@ -26,7 +26,7 @@ export async function bareShell(): Promise<Rival> {
   let arrived = () => {};
   reader.on('data', () => arrived());
   return {
-    name: 'bare shell',
+    name: 'a shell that only answers',
     run() {
       return new Promise((resolve) => {
         arrived = resolve;
