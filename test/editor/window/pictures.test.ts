@@ -15,7 +15,8 @@ describe('pictures', () => {
     await window.widenSidebar(440);
   });
 
-  afterEach(async () => {
+  afterEach(async function () {
+    if (this.currentTest?.state === 'failed') await window.screenshot(`failed: ${this.currentTest.title}`);
     for (const { sessionId } of (await agent.request('session.list', {})).sessions) {
       await agent.request('session.destroy', { sessionId });
     }

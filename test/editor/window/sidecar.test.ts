@@ -4,15 +4,17 @@ import { EditorWindow, factsOf } from './window';
 
 let window: EditorWindow;
 
-afterEach(async function () {
+async function closeWindow(this: Mocha.Context): Promise<void> {
   if (this.currentTest?.state === 'failed') await window.screenshot(`failed: ${this.currentTest.title}`);
   await window.close();
-});
+}
 
 describe('the window', () => {
   beforeEach(async () => {
     window = await EditorWindow.open('healthy');
   });
+
+  afterEach(closeWindow);
 
   it('starts nothing before Limpet is used', async () => {
     await window.icon.waitFor();
@@ -73,6 +75,8 @@ describe('a window whose sidecar cannot start', () => {
     window = await EditorWindow.open('broken');
   });
 
+  afterEach(closeWindow);
+
   it('says so once, with a way to the log and one to try again', async () => {
     await window.openLimpet();
     await window.notifications.getByText('Limpet cannot run commands.').waitFor();
@@ -90,6 +94,8 @@ describe('a window on a workspace that is not trusted', () => {
   beforeEach(async () => {
     window = await EditorWindow.open('untrusted');
   });
+
+  afterEach(closeWindow);
 
   it('shows no Limpet and starts no sidecar', async () => {
     await window.page.getByText('Restricted Mode').first().waitFor();
