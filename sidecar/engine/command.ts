@@ -43,7 +43,8 @@ export class Command {
   slot: Slot | undefined;
   /** The subshell of a background command. */
   pid: number | undefined;
-  startedAt = new Date();
+  /** Milliseconds since 1970. */
+  startedAt = Date.now();
   startedMonotonic = performance.now();
   end: Ending | undefined;
   /** Why it could not be run at all. */
@@ -79,12 +80,12 @@ export class Command {
 
   /** Enough to recognise it by. */
   brief(): { commandId: string; command: string; startedAt: string } {
-    return { commandId: this.id, command: this.request.text, startedAt: this.startedAt.toISOString() };
+    return { commandId: this.id, command: this.request.text, startedAt: new Date(this.startedAt).toISOString() };
   }
 
   begin(): void {
     this.state = 'running';
-    this.startedAt = new Date();
+    this.startedAt = Date.now();
     this.startedMonotonic = performance.now();
   }
 
@@ -130,7 +131,7 @@ export class Command {
       commandId: this.id,
       sessionId: this.sessionId,
       command: this.request.text,
-      startedAt: this.startedAt.toISOString(),
+      startedAt: new Date(this.startedAt).toISOString(),
       stdoutBytes: this.output.bytes.stdout,
       stderrBytes: this.output.bytes.stderr,
       background: this.request.background,
@@ -166,7 +167,7 @@ export class Command {
       stderrBytes: this.output.bytes.stderr,
       cwd: end.cwd,
       durationMs: this.durationMs,
-      startedAt: this.startedAt.toISOString(),
+      startedAt: new Date(this.startedAt).toISOString(),
       logPath: this.output.log.path,
       ...(end.heldOpenBy === undefined ? {} : { heldOpenBy: end.heldOpenBy }),
       notes: this.output.log.stopped === undefined ? end.notes : [...end.notes, this.logNote(this.output.log.stopped)],

@@ -112,6 +112,7 @@ export class Engine {
         logs: this.logs,
         limits: this.limits,
         onChange: (session, command) => this.announce(session, command),
+        onFinished: (command) => this.count(command),
         onIdleTimeout: (session) => void this.destroySession(session.id).catch(() => {}),
       });
       // While the shell starts, the next session's directory is made.
@@ -293,12 +294,13 @@ export class Engine {
       throw failure.cwdNotFound(params.cwd);
     const command = session.submit(requestOf(params, background, keepStdinOpen, this.limits), params.onBusy ?? 'queue');
     this.counts.started++;
-    void command.finished.then(() => {
-      this.counts.exited++;
-      this.counts.stdout += command.output.bytes.stdout;
-      this.counts.stderr += command.output.bytes.stderr;
-    });
     return command;
+  }
+
+  private count({ output }: Command): void {
+    this.counts.exited++;
+    this.counts.stdout += output.bytes.stdout;
+    this.counts.stderr += output.bytes.stderr;
   }
 
   private async followToEnd(command: Command, fromSeq: number, emit: Emit<StreamEvent>, signal?: AbortSignal) {

@@ -64,7 +64,7 @@ export class Foreground {
     this.lastStatus = end.status;
     const ending = reportedEnd(command, end.status, host.cwd);
     ending.notes.push(...notes);
-    return this.settle(ending, slot);
+    return slot.drain() === 'closed' ? { end: ending, isClosed: true } : this.settle(ending, slot);
   }
 
   reported(number: number, status: number, cwd: string): void {
@@ -196,7 +196,6 @@ export class Foreground {
 
   /** Takes what is left of the output, and names who goes on printing. */
   private async settle(end: Ending, slot: Slot): Promise<ForegroundResult> {
-    if (slot.drain() === 'closed') return { end, isClosed: true };
     if (await closesSoon(slot, holderGraceMs)) return { end, isClosed: true };
     const heldOpenBy = holdersOf(slot.paths, { except: this.host.pid, since: this.host.since });
     return { end: { ...end, heldOpenBy }, isClosed: false };

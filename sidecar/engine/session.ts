@@ -34,6 +34,7 @@ export interface SessionOptions extends Omit<ShellHostOptions, 'sessionId'> {
   logs: LogStore;
   limits: Limits;
   onChange: (session: Session, command?: Command) => void;
+  onFinished: (command: Command) => void;
   onIdleTimeout: (session: Session) => void;
 }
 
@@ -43,7 +44,7 @@ export class Session {
   name: string;
   state: SessionState = 'creating';
   private readonly createdAt = new Date();
-  private lastActiveAt = new Date();
+  private lastActiveAt = Date.now();
   private readonly mutex = new Mutex();
   private readonly host: ShellHost;
   private readonly files: SessionFiles;
@@ -122,7 +123,7 @@ export class Session {
       state: this.state,
       cwd: host.cwd,
       createdAt: this.createdAt.toISOString(),
-      lastActiveAt: this.lastActiveAt.toISOString(),
+      lastActiveAt: new Date(this.lastActiveAt).toISOString(),
       restarts: host.restarts,
       ...(running === undefined ? {} : { runningCommand: running.brief() }),
       queued: this.queued,
@@ -146,7 +147,7 @@ export class Session {
     this.commands.set(command.id, command);
     if (request.stdin.kind === 'open') this.files.keepInputOpen(command);
     this.queued++;
-    this.lastActiveAt = new Date();
+    this.lastActiveAt = Date.now();
     void this.mutex.runExclusive(() => this.perform(command));
     return command;
   }
@@ -335,9 +336,10 @@ export class Session {
   }
 
   private settle(command: Command): void {
-    this.lastActiveAt = new Date();
+    this.lastActiveAt = Date.now();
     this.files.closeInput(command);
     this.publication.add(command);
+    this.options.onFinished(command);
     this.forgetOldCommands();
     this.changed(command);
   }

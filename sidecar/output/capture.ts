@@ -3,16 +3,17 @@ import type { Encoding } from '../../protocol/values';
 import { cutHead, encodeBytes, incompleteTail } from './text';
 
 const smallest = 1024;
+const empty: Buffer = Buffer.alloc(0);
 
 /** Keeps the first and the last bytes of a stream, never more than `limit` in all, and counts the rest. */
 export class Capture {
   total = 0;
   private readonly headLimit: number;
   private readonly tailLimit: number;
-  private head: Buffer = Buffer.alloc(0);
+  private head = empty;
   private headLength = 0;
   /** A ring once it is as large as it may get; before that it only grows. */
-  private tail: Buffer = Buffer.alloc(0);
+  private tail = empty;
   private tailTotal = 0;
 
   constructor(readonly limit: number) {
