@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { agentTests } from './agent-tests.mjs';
 import { openBrowser } from './browser.mjs';
 import { ensureCodeServer } from './code-server.mjs';
 import { findDesktop, runInDesktop } from './desktop.mjs';
@@ -37,7 +38,11 @@ async function inDesktop() {
 
 async function inCodeServer() {
   const codeServer = await ensureCodeServer();
-  return [...(await insideTheEditor(codeServer)), ...(await throughTheWindow(codeServer))];
+  return [
+    ...(await insideTheEditor(codeServer)),
+    ...(await throughTheWindow(codeServer)),
+    await agentTests(codeServer, results),
+  ];
 }
 
 function insideTheEditor(codeServer) {

@@ -16,62 +16,66 @@ export interface Known {
 
 type Prepare = { [N in ToolName]: (input: ToolInput<N>, known: Known) => vscode.PreparedToolInvocation };
 
-const { t } = vscode.l10n;
-
 /** What the person is told, and asked, before a tool does its work. */
 export const prepare: Prepare = {
   limpet_run_command: (input, known) => {
     const { session, cwd } = known.place(input.session, input.cwd);
-    const invocationMessage = t('Running a command in {0}', session);
+    const invocationMessage = vscode.l10n.t('Running a command in {0}', session);
     const isPlain = input.cwd === undefined && input.env === undefined && input.stdin === undefined;
     if (isPlain && isAllowed(input.command, known.allowRules)) return { invocationMessage };
     const message = new vscode.MarkdownString();
     message.appendCodeblock(input.command, 'sh');
     for (const [name, value] of Object.entries(input.env ?? {})) message.appendCodeblock(`${name}=${value}`, 'sh');
     if (input.stdin !== undefined) {
-      message.appendMarkdown(`${t('With this input:')}\n`).appendCodeblock(input.stdin, 'text');
+      message.appendMarkdown(`${vscode.l10n.t('With this input:')}\n`).appendCodeblock(input.stdin, 'text');
     }
-    message.appendMarkdown(`${t('Session {0}, in {1}', code(session), code(cwd))}`);
-    const title = input.background === true ? t('Run this command in the background?') : t('Run this command?');
+    message.appendMarkdown(`${vscode.l10n.t('Session {0}, in {1}', code(session), code(cwd))}`);
+    const title =
+      input.background === true
+        ? vscode.l10n.t('Run this command in the background?')
+        : vscode.l10n.t('Run this command?');
     return { invocationMessage, confirmationMessages: { title, message } };
   },
   limpet_send_input: ({ commandId, text = '', eof = false }, known) => {
     const message = new vscode.MarkdownString();
     if (text !== '') message.appendCodeblock(text, 'text');
-    if (eof) message.appendMarkdown(`${t('Then the input ends.')}\n\n`);
-    message.appendMarkdown(t('To command {0}: {1}', code(commandId), code(brief(known.command(commandId)))));
+    if (eof) message.appendMarkdown(`${vscode.l10n.t('Then the input ends.')}\n\n`);
+    message.appendMarkdown(
+      vscode.l10n.t('To command {0}: {1}', code(commandId), code(brief(known.command(commandId)))),
+    );
     return {
-      invocationMessage: t('Typing into a command'),
-      confirmationMessages: { title: t('Type this into a running command?'), message },
+      invocationMessage: vscode.l10n.t('Typing into a command'),
+      confirmationMessages: { title: vscode.l10n.t('Type this into a running command?'), message },
     };
   },
   limpet_stop_command: ({ commandId, signal }, known) => {
     const message = new vscode.MarkdownString();
     message.appendCodeblock(known.command(commandId) ?? commandId, 'sh');
-    const title = signal === undefined ? t('Stop this command?') : t('Send {0} to this command?', signal);
-    return { invocationMessage: t('Stopping a command'), confirmationMessages: { title, message } };
+    const title =
+      signal === undefined ? vscode.l10n.t('Stop this command?') : vscode.l10n.t('Send {0} to this command?', signal);
+    return { invocationMessage: vscode.l10n.t('Stopping a command'), confirmationMessages: { title, message } };
   },
   limpet_create_session: ({ name, cwd, shell, env = {} }, known) => {
     const message = new vscode.MarkdownString();
     const place = known.place(name ?? '', cwd);
     if (shell !== undefined) message.appendCodeblock(shell, 'sh');
     for (const [variable, value] of Object.entries(env)) message.appendCodeblock(`${variable}=${value}`, 'sh');
-    message.appendMarkdown(t('Session {0}, in {1}', code(name ?? '…'), code(place.cwd)));
+    message.appendMarkdown(vscode.l10n.t('Session {0}, in {1}', code(name ?? '…'), code(place.cwd)));
     return {
-      invocationMessage: t('Starting a session'),
-      confirmationMessages: { title: t('Start a shell session?'), message },
+      invocationMessage: vscode.l10n.t('Starting a session'),
+      confirmationMessages: { title: vscode.l10n.t('Start a shell session?'), message },
     };
   },
   limpet_destroy_session: ({ session }) => ({
-    invocationMessage: t('Ending a session'),
+    invocationMessage: vscode.l10n.t('Ending a session'),
     confirmationMessages: {
-      title: t('End this session and everything it runs?'),
+      title: vscode.l10n.t('End this session and everything it runs?'),
       message: new vscode.MarkdownString(code(session)),
     },
   }),
-  limpet_wait_for_command: () => ({ invocationMessage: t('Waiting for a command') }),
-  limpet_read_output: () => ({ invocationMessage: t('Reading the output of a command') }),
-  limpet_list_sessions: () => ({ invocationMessage: t('Listing sessions') }),
+  limpet_wait_for_command: () => ({ invocationMessage: vscode.l10n.t('Waiting for a command') }),
+  limpet_read_output: () => ({ invocationMessage: vscode.l10n.t('Reading the output of a command') }),
+  limpet_list_sessions: () => ({ invocationMessage: vscode.l10n.t('Listing sessions') }),
 };
 
 /** Text that no Markdown in it can change the look of. */

@@ -78,11 +78,14 @@ export const withoutNewline = (text: string) => (text.endsWith('\n') ? text.slic
 export const toolCall = (name: string, input: object) => `${name} ${JSON.stringify(input)}`;
 
 /** What else there is to know about a finished command. */
-export function remarks({ notes = [], heldOpenBy = [] }: Reported): string[] {
+export function remarks({ outcome: ended, notes = [], heldOpenBy = [] }: Reported): string[] {
+  const wasStopped = ended === 'cancelled' || ended === 'timed_out';
+  // Whoever had it stopped expects no exit code.
+  const worthTelling = notes.filter((note) => !(wasStopped && /\bexit code is unknown\b/.test(note)));
   const holders = heldOpenBy.map(
     ({ pid, command }) => `Process ${pid} (${command}) goes on and holds its output open.`,
   );
-  return [...notes, ...holders];
+  return [...worthTelling, ...holders];
 }
 
 /** What to do about a command that has not ended. */

@@ -156,7 +156,7 @@ describe('the session tools', () => {
     );
     await tools.run('false');
     await tools.run('sleep 100', { background: true });
-    await tools.run('sleep  200', { yieldMs: 100 });
+    await tools.run('sleep  200', { yieldMs: 2000 });
     await tools.run('echo waits', { yieldMs: 1 });
     await tools.call('limpet_create_session', { name: 'empty', cwd: '/' });
     assert.equal(

@@ -123,7 +123,7 @@ stderr: empty
 limpet_send_input {"commandId":"S:1","text":"…\\n"} answers it, limpet_stop_command {"commandId":"S:1"} stops it.`,
     );
     assert.equal(
-      await tools.run('echo begun; sleep 100', { yieldMs: 300 }),
+      await tools.run('echo begun; sleep 100', { yieldMs: 2000 }),
       `Still running after TIME.
 Session WORKSPACE, in WORK. Command S:1.
 
@@ -147,7 +147,7 @@ It runs when its turn comes: limpet_wait_for_command {"commandId":"S:2"} waits f
 
   it('stops a command at its own timeout and keeps the session', async () => {
     assert.equal(
-      await tools.run('x=kept; echo begun; sleep 100', { timeoutMs: 300 }),
+      await tools.run('x=kept; echo begun; sleep 100', { timeoutMs: 2000 }),
       `Timed out after TIME and was stopped. The session lives on.
 Session WORKSPACE, in WORK. Command S:1.
 
