@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
 import * as vscode from 'vscode';
 import { contributedTools, toolNames } from '../../../protocol/tools/definitions';
 import { eventually, limpetExtension, startLimpet } from './limpet';
@@ -65,5 +67,24 @@ describe('the tools for agents', () => {
       call('limpet_read_output', { commandId: 'x' }),
       /There is no command "x"\. limpet_list_sessions shows/,
     );
+  });
+
+  it('are served over MCP by the editor’s own Node, as the extension announces it', async () => {
+    const program = join(limpetExtension().extensionPath, 'dist', 'limpet.js');
+    const server = spawn(process.execPath, [program, 'mcp', '--cwd', '/'], {
+      env: { ...process.env, ELECTRON_RUN_AS_NODE: '1' },
+    });
+    try {
+      let said = '';
+      server.stdout.on('data', (data) => {
+        said += data;
+      });
+      const params = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'test', version: '1' } };
+      server.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params })}\n`);
+      const answer = JSON.parse(await eventually(() => said.split('\n').find((line) => line.endsWith('}'))));
+      assert.equal(answer.result.serverInfo.name, 'limpet');
+    } finally {
+      server.stdin.end();
+    }
   });
 });
