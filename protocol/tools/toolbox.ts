@@ -16,6 +16,7 @@ const charactersPerToken = 4;
 /** A server that fails to start usually does so at once. */
 const backgroundGraceMs = 100;
 const answerSilenceMs = 300;
+const settleMs = 50;
 const defaultAnswerMs = 5000;
 
 export interface ToolboxOptions {
@@ -123,8 +124,23 @@ export class Toolbox {
     tellsCondition: boolean,
   ): Promise<string> {
     const budget = budgetOf(maxTokens);
+    const answer = await this.waitUntil(commandId, until, timeoutMs);
+    return this.report(answer, budget, tellsCondition ? metIn(answer.met) : '');
+  }
+
+  private async waitUntil(commandId: string, until: WaitCondition[], timeoutMs: number): Promise<Result<'exec.wait'>> {
     const answer = await this.client.request('exec.wait', { commandId, until, timeoutMs });
-    return this.report(asWaiting(answer), budget, tellsCondition ? metIn(answer.met) : '');
+    if (answer.met !== 'input') return answer;
+    // What it printed before it asked may still be on its way.
+    const settled = await this.client.request('exec.wait', {
+      commandId,
+      until: [{ silenceMs: settleMs }],
+      timeoutMs: 10 * settleMs,
+    });
+    if (settled.state === 'finished') return settled;
+    // A shell that reads has no process of its own to look at; the wait knows better.
+    const evidence = settled.activity?.evidence ?? '';
+    return { ...settled, met: 'input', activity: { kind: 'waiting_for_input', evidence } };
   }
 
   private async report(command: Reported, budget: number, condition = ''): Promise<string> {
@@ -183,7 +199,7 @@ export class Toolbox {
     const before = await this.client.request('exec.output', { commandId, tailLines: 0 });
     await this.client.request('exec.input', { commandId, eof, ...(text === undefined ? {} : { data: text }) });
     const until: WaitCondition[] = [{ silenceMs: answerSilenceMs }, ...(eof ? [] : [{ input: true as const }])];
-    const answer = asWaiting(await this.client.request('exec.wait', { commandId, until, timeoutMs: waitMs }));
+    const answer = await this.waitUntil(commandId, until, waitMs);
     const cursor = String(before.nextSeq);
     const read = await readOn(this.client, { commandId, stream: 'both', cursor, room: budget });
     const session = await this.sessionOf(answer);
@@ -237,12 +253,6 @@ export class Toolbox {
 }
 
 const budgetOf = (maxTokens = defaultMaxTokens) => maxTokens * charactersPerToken;
-
-/** A shell that reads has no process of its own to look at; the wait knows better. */
-function asWaiting(answer: Result<'exec.wait'>): Reported {
-  if (answer.met !== 'input') return answer;
-  return { ...answer, activity: { kind: 'waiting_for_input', evidence: answer.activity?.evidence ?? '' } };
-}
 
 function printedBy(command: Reported): Printed {
   const { commandId, stdoutBytes, stderrBytes, truncated, stdout, stderr, encoding } = command;
