@@ -32,6 +32,9 @@ export const viewIds = {
   sessions: 'limpet.sessions',
 } as const;
 
+/** What a click on a line of the view does; of no use anywhere else, so it is not declared. */
+export const openRowCommand = 'limpet.sessions.openRow';
+
 export const contextKeys = {
   /** The kind of the sidecar's state: decides what an empty view says. */
   sidecar: 'limpet.sidecar',

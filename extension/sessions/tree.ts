@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import { commandIds, viewIds } from '../contributions';
+import { commandIds, openRowCommand, viewIds } from '../contributions';
 import type { SessionsModel } from './model';
 import { type CommandNode, type MoreNode, pageOf, type SessionNode, type SessionsNode } from './nodes';
 import { commandRow, type Row, sessionRow, shownDirectory } from './rows';
@@ -7,6 +7,8 @@ import { commandRow, type Row, sessionRow, shownDirectory } from './rows';
 const pageSize = 20;
 /** Changes that come in a burst are shown together. */
 const refreshEveryMs = 100;
+/** A click is told twice, as a selection and as a command. */
+const sameClickMs = 400;
 
 export class SessionsTree implements vscode.TreeDataProvider<SessionsNode>, vscode.Disposable {
   readonly #changed = new vscode.EventEmitter<SessionsNode[] | undefined>();
@@ -57,14 +59,14 @@ export class SessionsTree implements vscode.TreeDataProvider<SessionsNode>, vsco
         if (command === undefined) return new vscode.TreeItem(node.commandId);
         const item = asItem(commandRow(command, Date.now()));
         item.id = node.commandId;
-        item.command = { command: commandIds.showOutput, title: vscode.l10n.t('Show Output'), arguments: [node] };
+        item.command = { command: openRowCommand, title: vscode.l10n.t('Show Output') };
         return item;
       }
       case 'more': {
         const item = new vscode.TreeItem(vscode.l10n.t('Show More'));
         item.id = `${node.sessionId} more`;
         item.iconPath = new vscode.ThemeIcon('ellipsis');
-        item.command = { command: commandIds.showMore, title: vscode.l10n.t('Show More'), arguments: [node] };
+        item.command = { command: openRowCommand, title: vscode.l10n.t('Show More') };
         return item;
       }
     }
@@ -166,8 +168,22 @@ export function createSessionsView(model: SessionsModel, tree: SessionsTree): vs
   const tick = setInterval(() => {
     if (view.visible) tree.refreshRunning();
   }, 1000);
+  let opened: { node: SessionsNode; at: number } | undefined;
+  const open = (node: SessionsNode | undefined) => {
+    if (node === undefined || (node === opened?.node && Date.now() - opened.at < sameClickMs)) return;
+    opened = { node, at: Date.now() };
+    if (node.kind === 'command') void vscode.commands.executeCommand(commandIds.showOutput, node);
+    if (node.kind === 'more') tree.showMore(node.sessionId);
+  };
+  // A line's command has no arguments: they would be lost whenever it is refreshed, and a click in that moment with them.
+  // So a click counts by the selection it makes; on a line that is selected already, by the command alone.
+  const openRow = vscode.commands.registerCommand(openRowCommand, () => {
+    setTimeout(() => open(view.selection[0]), sameClickMs / 2);
+  });
   return vscode.Disposable.from(
     view,
+    openRow,
+    view.onDidChangeSelection(({ selection }) => open(selection[0])),
     tree.onDidChangeTreeData(showBadge),
     new vscode.Disposable(() => clearInterval(tick)),
   );
