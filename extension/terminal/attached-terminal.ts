@@ -17,6 +17,7 @@ export interface TerminalOptions {
   connect: () => Promise<SidecarClient>;
   /** Commands a person can recall, newest first. */
   history: () => readonly string[];
+  onDidOpen: () => void;
   onDidClose: () => void;
 }
 
@@ -50,6 +51,7 @@ export class AttachedTerminal implements vscode.Pseudoterminal {
 
   open(dimensions: vscode.TerminalDimensions | undefined): void {
     if (dimensions !== undefined) this.setDimensions(dimensions);
+    this.options.onDidOpen();
     const { model, sessionId } = this.options;
     this.#cwd = model.session(sessionId)?.cwd ?? '';
     const begun = model.commands(sessionId).filter(({ state }) => state !== 'queued');

@@ -19,19 +19,23 @@ export class Terminals implements vscode.Disposable {
   attach(session: SessionInfo, preserveFocus = false): vscode.Terminal {
     let terminal = this.#terminals.get(session.sessionId);
     if (terminal === undefined) {
-      terminal = vscode.window.createTerminal(this.optionsFor(session));
+      terminal = vscode.window.createTerminal(
+        // Once more when it is there: an empty panel opens a terminal of its own meanwhile, and shows that.
+        this.optionsFor(session, () => this.#terminals.get(session.sessionId)?.show(preserveFocus)),
+      );
       this.#terminals.set(session.sessionId, terminal);
     }
     terminal.show(preserveFocus);
     return terminal;
   }
 
-  optionsFor(session: SessionInfo): vscode.ExtensionTerminalOptions {
+  optionsFor(session: SessionInfo, onDidOpen: () => void = () => {}): vscode.ExtensionTerminalOptions {
     const pty = new AttachedTerminal({
       sessionId: session.sessionId,
       model: this.model,
       connect: this.connect,
       history: () => [...new Set(this.history.entries.map(({ command }) => command))],
+      onDidOpen,
       onDidClose: () => this.#terminals.delete(session.sessionId),
     });
     return { name: session.name, pty, iconPath: new vscode.ThemeIcon('terminal') };

@@ -27,7 +27,7 @@ describe('sessions in the window', () => {
   });
 
   it('begin with a click in the empty view, and run what is typed in the palette', async () => {
-    await window.page.getByRole('button', { name: 'New Session', exact: true }).last().click();
+    await window.page.locator('.sidebar .welcome-view').getByRole('button', { name: 'New Session' }).click();
     await window.showsTree('session 1 | bash · .');
     await window.runCommand('Limpet: Run Command…');
     await window.answer('echo to stdout; echo to stderr >&2; cd /; false');
