@@ -14,7 +14,7 @@ const lookMs = 500;
 
 /** Runs commands beside the shell, each in a subshell that has inherited the shell's state. */
 export class Background {
-  private readonly running = new Map<number, { command: Command; slot: Slot }>();
+  private readonly running = new Map<number, { command: Command; slot: Slot; hasReported: boolean }>();
 
   constructor(
     private readonly host: ShellHost,
@@ -37,7 +37,7 @@ export class Background {
     const { host, files } = this;
     await host.ensure();
     const text = files.writeBackground(command, host.dialect.commandText(command.request.text, plain));
-    this.running.set(command.number, { command, slot });
+    this.running.set(command.number, { command, slot, hasReported: false });
     host.send(
       host.dialect.background({
         number: command.number,
@@ -64,6 +64,7 @@ export class Background {
   async ended(number: number, status: number): Promise<void> {
     const entry = this.running.get(number);
     if (entry === undefined) return;
+    entry.hasReported = true;
     const end = reportedEnd(entry.command, status, this.host.cwd);
     if (!(await closesSoon(entry.slot, endGraceMs))) {
       end.heldOpenBy = holdersOf(entry.slot.paths, { except: undefined, since: this.host.since });
@@ -90,9 +91,11 @@ export class Background {
       if (command.isFinished) return clearInterval(timer);
       if (subshell !== undefined && isAlive(subshell)) return;
       clearInterval(timer);
-      this.host.channel.drainRecords();
-      const note = 'It was ended from outside, so its exit code is unknown.';
-      setTimeout(() => this.abandon(command, note), reportGraceMs).unref();
+      setTimeout(() => {
+        // One that reported before it ended is only waited for until its output is complete.
+        if (this.running.get(command.number)?.hasReported !== false) return;
+        this.abandon(command, 'It was ended from outside, so its exit code is unknown.');
+      }, reportGraceMs).unref();
     }, lookMs);
     timer.unref();
   }

@@ -53,16 +53,16 @@ function fromCursor(output: CommandOutput, query: Query): Answer {
 function tail(output: CommandOutput, query: Query, lines: number): Answer {
   const { index } = output;
   const chunks: OutputChunk[] = [];
-  const seen = new Set<StreamName>();
+  let isLast = true;
   let missing = lines;
   let room = query.maxBytes ?? defaultMaxBytes;
   for (let seq = index.next - 1; seq >= index.first && missing > 0 && room > 0; seq--) {
     const place = index.place(seq);
     if (place === undefined || !wanted(query, place.stream)) continue;
     const bytes = output.read(place);
-    // The newline at the very end of a stream ends its last line and begins none.
-    let at = !seen.has(place.stream) && bytes.at(-1) === newline ? bytes.length - 1 : bytes.length;
-    seen.add(place.stream);
+    // The newline at the very end ends the last line and begins none.
+    let at = isLast && bytes.at(-1) === newline ? bytes.length - 1 : bytes.length;
+    isLast = false;
     while (missing > 0 && at > 0) {
       at = bytes.lastIndexOf(newline, at - 1);
       if (at >= 0) missing--;

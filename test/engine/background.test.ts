@@ -77,6 +77,12 @@ forEachShell('Background commands', (suite) => {
     assert.equal((await command.wait()).stdout, 'now\nlate\n');
   });
 
+  it('keep their exit code while their last output is still to come', async () => {
+    const command = await suite.session.start('(sleep 1.5; echo late) & exit 3', { background });
+    const { exitCode, stdout, notes } = await command.wait();
+    assert.deepEqual([exitCode, stdout, notes], [3, 'late\n', []]);
+  });
+
   it('are killed with their whole tree', async () => {
     const { session } = suite;
     const command = await session.start(

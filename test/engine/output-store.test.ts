@@ -161,6 +161,15 @@ forEachShell('The output store', (suite) => {
     assert.deepEqual(await streams(), ['stderr err\n', 'stdout out\n']);
   });
 
+  it('gives the last lines of both streams together, and not of each', async () => {
+    const { commandId } = await suite.session.run('echo a; echo b; sleep 0.1; echo e >&2; sleep 0.1');
+    const { chunks } = await suite.opened.engine.output({ commandId, tailLines: 1 });
+    assert.deepEqual(
+      chunks.map(({ stream, data }) => [stream, data]),
+      [['stderr', 'e\n']],
+    );
+  });
+
   it('shows the last lines', async () => {
     const { commandId } = await suite.session.run('seq 1 100000; printf end');
     const tail = async (tailLines: number) =>
