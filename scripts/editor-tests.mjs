@@ -13,7 +13,7 @@ import { onPath } from './system-packages.mjs';
 import { buildTestHost, packageTestHost } from './test-host.mjs';
 import { startWorkbench } from './workbench.mjs';
 
-const results = join(root, 'test-results');
+export const results = join(root, 'test-results');
 
 /** The suites inside the editor, then the tests that use its window as a person would. */
 export async function editorTests() {
@@ -69,14 +69,14 @@ function insideTheEditor(codeServer) {
 }
 
 /** Several windows, each with a sidecar and a profile of its own, because what is done to one must not show in another. */
-function throughTheWindow(codeServer) {
+export function throughTheWindow(codeServer, files = 'test/editor/window/*.test.ts') {
   const windows = {};
   const open = (names) =>
     withPlayground(async (playground) => {
       const [name, ...others] = names;
       if (name === undefined) {
         return [
-          await mocha(windowTestArguments, {
+          await mocha([...windowTestArguments, files], {
             LIMPET_TEST_WINDOWS: JSON.stringify(windows),
             LIMPET_TEST_RESULTS: results,
           }),
@@ -99,13 +99,7 @@ function throughTheWindow(codeServer) {
   return open(['healthy', 'broken', 'untrusted']);
 }
 
-const windowTestArguments = [
-  '--no-config',
-  '--node-option=import=tsx',
-  '--timeout=60000',
-  '--forbid-only',
-  'test/editor/window/*.test.ts',
-];
+const windowTestArguments = ['--no-config', '--node-option=import=tsx', '--timeout=60000', '--forbid-only'];
 
 async function withPlayground(work) {
   // Drawn with elements, a terminal's text can be read from the page.

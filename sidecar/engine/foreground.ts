@@ -33,7 +33,7 @@ export type ForegroundResult = { end: Ending; isClosed: boolean } | { error: Lim
 
 /** Runs commands in the shell itself, one at a time. */
 export class Foreground {
-  current: Command | undefined;
+  private current: Command | undefined;
   private lastStatus = 0;
   private hasErrorTrap = false;
   /** The user has given one of our words to a function, so reports must do without. */
@@ -50,11 +50,11 @@ export class Foreground {
   async run(command: Command, slot: Slot, onSent: () => void): Promise<ForegroundResult> {
     const { host } = this;
     const { text } = command.request;
-    const notes = await host.ensure();
+    const notes: string[] = [];
     const isRisky = mayEndShell.test(text) || host.flags.includes('e');
     if (isRisky) await host.snapshot();
     this.unpreparedBy = undefined;
-    const end = await this.deliver(command, slot, onSent);
+    const end = await this.deliver(command, slot, notes, onSent);
     if (end.kind === 'destroyed') return undefined;
     if (end.kind === 'exited') return this.afterExit(command, slot, end.exit);
     host.cwd = end.cwd === '' ? host.cwd : end.cwd;
@@ -89,8 +89,9 @@ export class Foreground {
   }
 
   /** Gives the command to the shell. A shell that ended before it read it has run nothing, so the next one gets it. */
-  private async deliver(command: Command, slot: Slot, onSent: () => void): Promise<End> {
+  private async deliver(command: Command, slot: Slot, notes: string[], onSent: () => void): Promise<End> {
     for (let delivery = 1; ; delivery++) {
+      if (!this.host.isAlive) notes.push(...(await this.host.ensure()));
       const ended = new Promise<End>((resolve) => {
         this.end = resolve;
       });

@@ -52,6 +52,7 @@ export class Session {
   private readonly background: Background;
   private readonly slots: SlotPool;
   private readonly publication: Publication;
+  private active: Command | undefined;
   private nextNumber = 1;
   private queued = 0;
   private snapshotTimer: NodeJS.Timeout | undefined;
@@ -108,8 +109,9 @@ export class Session {
     return this.host.cwd;
   }
 
+  /** The command the shell runs, or is about to. */
   get runningCommand(): Command | undefined {
-    return this.foreground.current;
+    return this.active;
   }
 
   info(): SessionInfo {
@@ -148,6 +150,7 @@ export class Session {
     if (request.stdin.kind === 'open') this.files.keepInputOpen(command);
     this.queued++;
     this.lastActiveAt = Date.now();
+    if (this.mutex.isLocked()) this.changed(command);
     void this.mutex.runExclusive(() => this.perform(command));
     return command;
   }
@@ -286,6 +289,7 @@ export class Session {
   }
 
   private async performForeground(command: Command, slot: Slot): Promise<void> {
+    this.active = command;
     this.enter('running', command);
     try {
       const result = await this.foreground.run(command, slot, () => this.whileShellWorks());
@@ -309,6 +313,7 @@ export class Session {
 
   /** Back to idleness, and to what was put off until then. */
   private rest(command: Command): void {
+    this.active = undefined;
     this.enter('idle', command);
     this.restartIdleTimer();
     if (this.snapshotTimer === undefined) {

@@ -15,7 +15,10 @@ describe('sessions in the window', () => {
   });
 
   afterEach(async function () {
-    if (this.currentTest?.state === 'failed') await window.screenshot(`failed: ${this.currentTest.title}`);
+    if (this.currentTest?.state === 'failed') {
+      await window.screenshot(`failed: ${this.currentTest.title}`);
+      await window.dismiss();
+    }
     const { sessions } = await agent.request('session.list', {});
     for (const { sessionId } of sessions) await agent.request('session.destroy', { sessionId });
     await window.showsTree('');
@@ -49,7 +52,7 @@ describe('sessions in the window', () => {
       'session 1 | bash · . · 1 in background\n  python3 -u -m http.server 0 --bind … | T · background · you',
     );
     await window.commandRow('python3').click({ button: 'right' });
-    await window.page.getByRole('menuitem', { name: 'Stop Command' }).click();
+    await window.choose('Stop Command');
     await window.showsTree(
       'session 1 | bash · .\n  python3 -u -m http.server 0 --bind … | cancelled · T · background · you',
     );

@@ -164,6 +164,24 @@ export class EditorWindow {
     };
   }
 
+  /** Chooses from an open context menu, which takes no click in its first moment. */
+  async choose(name: string): Promise<void> {
+    const item = this.page.getByRole('menuitem', { name });
+    await item.waitFor();
+    await this.waitFor(
+      async () => {
+        await item.click({ timeout: 1000 }).catch(() => undefined);
+        return item.isVisible();
+      },
+      (isOpen) => !isOpen,
+    );
+  }
+
+  /** Closes a menu or an input that a failed test has left open. */
+  async dismiss(): Promise<void> {
+    await this.page.keyboard.press('Escape');
+  }
+
   /** Waits until the view, with every time replaced by T, is exactly this. */
   async showsTree(expected: string): Promise<void> {
     const shown = await this.waitFor(
