@@ -55,10 +55,10 @@ export async function climb({ rungs, processes, ended, pause, hold, release }: C
 
 /**
  * As a terminal would: all of them have the signal before any of them can act on it. One by one, the end of a pipeline
- * would see the end of its input, and a shell the end of its child, and go on to the next command.
+ * would see the end of its input, and a shell the end of its child, and say so or go on to the next command.
  */
 function signalTogether(identities: readonly ProcessIdentity[], signal: NodeJS.Signals): void {
-  const isHeld = signal !== 'SIGKILL' && identities.length > 1;
+  const isHeld = identities.length > 1;
   if (isHeld) for (const identity of identities) signalProcess(identity, 'SIGSTOP');
   for (const identity of identities) signalProcess(identity, signal);
   if (isHeld) for (const identity of identities) signalProcess(identity, 'SIGCONT');
