@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { forEachShell, until } from '../helpers/engine';
+import { forEachShell, until, withoutItsNewline } from '../helpers/engine';
 import { fixture } from '../helpers/fixtures';
 import { isAlive } from '../helpers/processes';
 
@@ -19,9 +19,8 @@ forEachShell('Time', (suite) => {
       const result = await session.run(`x=changed; cd d; echo partial; echo err >&2; ${command}; echo no`, {
         timeoutMs: 200,
       });
-      // An interactive zsh ends the line itself when what it runs is interrupted.
-      const stderr = suite.shell === 'zsh' ? result.stderr.replace(/\n\n$/, '\n') : result.stderr;
-      assert.deepEqual([result.outcome, result.stdout, stderr], ['timed_out', 'partial\n', 'err\n']);
+      const [stdout, stderr] = [result.stdout, result.stderr].map((text) => withoutItsNewline(suite.shell, text));
+      assert.deepEqual([result.outcome, stdout, stderr], ['timed_out', 'partial\n', 'err\n']);
       assert.ok(result.durationMs >= 190, `${result.durationMs} ms`);
       await session.expect('echo "$x"', { stdout: 'changed\n', cwd: `${session.cwd}/d` });
       assert.deepEqual([session.info().pid, session.info().restarts], [session.created.pid, 0]);
