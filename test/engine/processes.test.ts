@@ -108,7 +108,7 @@ forEachShell('Processes', (suite) => {
       await running.wait([{ output: 'ready' }]);
       assert.deepEqual(await running.cancel(), { outcome: 'cancelled', commandId: running.id });
       const { met, outcome, stdout } = await running.wait();
-      assert.deepEqual([met, outcome, withoutItsNewline(suite.shell, stdout)], ['exit', 'cancelled', 'ready\n']);
+      assert.deepEqual([met, outcome, withoutItsNewline(suite.shell, stdout ?? '')], ['exit', 'cancelled', 'ready\n']);
       await session.expect('echo "$x"', { stdout: 'kept\n' });
       assert.deepEqual([session.info().pid, session.info().restarts], [session.created.pid, 0]);
     });
