@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -78,8 +78,10 @@ export async function sidecar(): Promise<Row[]> {
       },
     ];
   } finally {
+    const { pid } = client.sidecar;
     await client.request('system.shutdown', {});
     client.dispose();
+    while (existsSync(`/proc/${pid}`)) await new Promise((resolve) => setTimeout(resolve, 10));
     for (const made of [runtimeDir, stateDir, out]) await rm(made, { recursive: true, force: true });
   }
 }
