@@ -33,7 +33,7 @@ const session: SessionInfo = {
   shellPath: '/bin/bash',
   pid: 42,
   state: 'idle',
-  cwd: '/work/app/src',
+  cwd: '/srv/app/src',
   createdAt: new Date(start).toISOString(),
   lastActiveAt: new Date(start).toISOString(),
   restarts: 0,
@@ -102,12 +102,12 @@ describe('the lines of the Sessions view', () => {
   });
 
   it('show directories relative to the workspace folder they are in', () => {
-    const app = { name: 'app', path: '/work/app' };
+    const app = { name: 'app', path: '/srv/app' };
     assert.deepEqual(
-      ['/work/app', '/work/app/src', '/work/application', '/'].map((cwd) => shownDirectory(cwd, [app])),
-      ['.', './src', '/work/application', '/'],
+      ['/srv/app', '/srv/app/src', '/srv/application', '/'].map((cwd) => shownDirectory(cwd, [app])),
+      ['.', './src', '/srv/application', '/'],
     );
-    assert.equal(shownDirectory('/work/lib/x', [app, { name: 'lib', path: '/work/lib' }]), 'lib/x');
+    assert.equal(shownDirectory('/srv/lib/x', [app, { name: 'lib', path: '/srv/lib' }]), 'lib/x');
   });
 
   it('round times to what matters', () => {
