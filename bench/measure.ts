@@ -1,3 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+const pauseMs = 25;
+
 export interface Contender {
   name: string;
   /** Runs once; what it takes is the sample. */
@@ -27,6 +31,8 @@ export async function takeTurns(contenders: Contender[], rounds: number): Promis
       const index = (turn + round) % contenders.length;
       const contender = contenders[index];
       if (contender === undefined) continue;
+      // What the one before has put off is its own affair and must not fall into this one's time.
+      await sleep(pauseMs);
       for (let run = 0; run < (contender.block ?? 1); run++) samples[index]?.push(await milliseconds(contender.once));
     }
   }

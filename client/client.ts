@@ -1,6 +1,6 @@
 import { LimpetError } from '../protocol/errors';
 import type { Event, MethodName, Params, Result, StreamedMethodName } from '../protocol/methods';
-import { protocolVersion } from '../protocol/version';
+import { productVersion, protocolVersion } from '../protocol/version';
 import { type CallOptions, connectionLost, Endpoint } from './endpoint';
 import { connectOrStart, defaultStartTimeoutMs, type StartOptions } from './start';
 
@@ -26,7 +26,8 @@ export class SidecarClient {
       const client = new SidecarClient(new Endpoint(await connectOrStart(options)));
       try {
         client.identity = await client.request('system.hello', { clientName: options.clientName, protocolVersion });
-        return client;
+        if (options.start === false || !isOlder(client.identity.version)) return client;
+        await client.replaceSidecar();
       } catch (thrown) {
         client.dispose();
         // A sidecar that is just ending still accepts connections for a moment.
@@ -66,4 +67,22 @@ export class SidecarClient {
   dispose(): void {
     this.endpoint.close();
   }
+
+  /** Has an older sidecar hand its sessions over to the one that is started next. */
+  private async replaceSidecar(): Promise<void> {
+    const gone = new Promise<void>((resolve) => this.onClose(resolve));
+    await this.request('system.shutdown', { keepSessions: true });
+    await gone;
+  }
+}
+
+/** Whether a sidecar is of an earlier version than this client. A later one is left in place: it speaks our protocol. */
+function isOlder(version: string): boolean {
+  const numbers = (text: string) => text.split(/[.-]/).slice(0, 3).map(Number);
+  const [theirs, ours] = [numbers(version), numbers(productVersion)];
+  for (let at = 0; at < 3; at++) {
+    const difference = (theirs[at] ?? 0) - (ours[at] ?? 0);
+    if (difference !== 0) return difference < 0;
+  }
+  return false;
 }

@@ -1,3 +1,4 @@
+import { LimpetError } from '../protocol/errors';
 import type { CommandResult, StreamEvent } from '../protocol/values';
 import type { SidecarClient } from './client';
 
@@ -27,7 +28,8 @@ export async function followCommand(
     try {
       return await client.stream('exec.follow', { commandId, fromSeq: next }, receive, { signal });
     } catch (thrown) {
-      if (!lost || signal?.aborted === true) throw thrown;
+      const isHandedOver = thrown instanceof LimpetError && thrown.code === 'shutting_down';
+      if (!(lost || isHandedOver) || signal?.aborted === true) throw thrown;
     } finally {
       closing.dispose();
     }

@@ -2,6 +2,10 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { type Descriptor, descriptor } from '../protocol/descriptor';
 import { isDescriptorName } from '../protocol/places';
+import { isOwnDirectory } from './own-directory';
+
+/** No descriptor is as long; reading one that is could take many seconds. */
+const mostBytes = 64 * 1024;
 
 export interface Runtime extends Descriptor {
   descriptorPath: string;
@@ -9,6 +13,7 @@ export interface Runtime extends Descriptor {
 
 /** The sidecars that are alive on a runtime directory; what dead ones left of their descriptors is removed. */
 export function findRuntimes(runtimeDir: string): Runtime[] {
+  if (!isOwnDirectory(runtimeDir)) return [];
   const living: Runtime[] = [];
   for (const name of listDirectory(runtimeDir).filter(isDescriptorName)) {
     const descriptorPath = path.join(runtimeDir, name);
@@ -30,6 +35,7 @@ function listDirectory(directory: string): string[] {
 
 function readDescriptor(file: string): Descriptor | undefined {
   try {
+    if (fs.statSync(file).size > mostBytes) return undefined;
     return descriptor.parse(JSON.parse(fs.readFileSync(file, 'utf8')));
   } catch {
     return undefined;

@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import fs from 'node:fs';
 import net from 'node:net';
 import os from 'node:os';
 import { exitCodes } from '../protocol/exit-codes';
 import { pipePath } from '../protocol/places';
+import { isOwnDirectory } from './own-directory';
 import { runtimeDirectoryOf } from './places';
 
 export interface StartOptions {
@@ -52,10 +52,7 @@ export async function connectOrStart(options: StartOptions): Promise<net.Socket>
 
 /** Whoever else can write to the directory could put a pipe of their own there and read what we send. */
 function refuseForeignDirectory(directory: string): void {
-  const found = fs.lstatSync(directory, { throwIfNoEntry: false });
-  if (found === undefined || process.getuid === undefined) return;
-  const isSafe = found.isDirectory() && found.uid === process.getuid() && (found.mode & 0o022) === 0;
-  if (isSafe) return;
+  if (isOwnDirectory(directory)) return;
   throw new SidecarUnavailable(
     `${directory} is not a directory of yours alone. Remove it, or set LIMPET_RUNTIME_DIR to one with mode 0700.`,
   );

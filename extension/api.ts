@@ -3,6 +3,7 @@ import type * as published from '../limpet';
 import { type CommandResult, type CommandSnapshot, commandResult, type SessionInfo } from '../protocol/values';
 import { createSession } from './commands/create-session';
 import type { Ctx } from './context';
+import { textOf } from './output/text-of';
 import { folderFor, Toolboxes } from './tools/tool';
 
 /** What other extensions get, and a little more for our own tests. */
@@ -48,7 +49,7 @@ export function createApi(ctx: Ctx): LimpetApi {
       const cancelling = cancellation?.onCancellationRequested(cancel);
       try {
         const result = await client.stream('exec.follow', { commandId }, (event) => {
-          if (event.event !== 'gap') onOutput?.(event.event, asText(event.data, event.encoding));
+          if (event.event !== 'gap') onOutput?.(event.event, textOf(event));
         });
         return readable(result);
       } finally {
@@ -90,10 +91,11 @@ export function createApi(ctx: Ctx): LimpetApi {
   };
 }
 
-const asText = (data: string, encoding: 'utf8' | 'base64' = 'utf8') =>
-  encoding === 'utf8' ? data : Buffer.from(data, 'base64').toString();
-
 function readable(result: CommandResult): published.CommandResult {
   const { stdout, stderr, encoding } = result;
-  return { ...result, stdout: asText(stdout, encoding.stdout), stderr: asText(stderr, encoding.stderr) };
+  return {
+    ...result,
+    stdout: textOf({ data: stdout, encoding: encoding.stdout }),
+    stderr: textOf({ data: stderr, encoding: encoding.stderr }),
+  };
 }

@@ -59,6 +59,7 @@ export const settingIds = [
   'logLevel',
   'reveal',
   'allowedCommands',
+  'announceMcpServer',
 ] as const;
 
 export type CommandId = (typeof commandIds)[keyof typeof commandIds];

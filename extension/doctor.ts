@@ -1,6 +1,7 @@
 import * as vscode from 'vscode';
 import { findRuntimes, runtimeDirectoryOf, sidecarLogPath, stateDirectoryOf } from '../client/client';
 import type { Ctx } from './context';
+import { messageOf } from './message-of';
 
 export interface Finding {
   ok: boolean;
@@ -40,7 +41,7 @@ export async function examine(ctx: Ctx): Promise<Finding[]> {
       { ok: shells !== '', subject: 'Shells', found: shells || 'none: install bash or zsh' },
     );
   } catch (thrown) {
-    findings.push({ ok: false, subject: 'Sidecar', found: thrown instanceof Error ? thrown.message : String(thrown) });
+    findings.push({ ok: false, subject: 'Sidecar', found: messageOf(thrown) });
   }
   return [
     ...findings,

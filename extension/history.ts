@@ -1,5 +1,6 @@
 import * as vscode from 'vscode';
 import type { CommandSnapshot } from '../protocol/values';
+import { RecentIds } from './recent-ids';
 import type { SessionsModel } from './sessions/model';
 
 export interface HistoryEntry {
@@ -23,7 +24,7 @@ const saveAfterMs = 250;
 /** What ran, when, by whom and how it ended: kept for the workspace, over reloads and sidecars. */
 export class History implements vscode.Disposable {
   #entries: HistoryEntry[];
-  readonly #known: Set<string>;
+  readonly #known: RecentIds;
   readonly #subscriptions: vscode.Disposable;
   #timer: NodeJS.Timeout | undefined;
 
@@ -32,7 +33,7 @@ export class History implements vscode.Disposable {
     private readonly memento: vscode.Memento,
   ) {
     this.#entries = memento.get<HistoryEntry[]>(key, []);
-    this.#known = new Set(this.#entries.map(identity));
+    this.#known = new RecentIds(this.#entries.map(identity));
     this.#subscriptions = vscode.Disposable.from(
       model.onDidChangeCommand((command) => this.#add(command)),
       // What finished while no window looked.

@@ -9,6 +9,9 @@ const get = <T>(id: SettingId, otherwise: T): T =>
 
 export const reveal = (): Reveal => get<Reveal>('reveal', 'terminal');
 
+/** Off by default: an agent in the editor has the tools anyway, and would see each of them twice. */
+export const announcesMcpServer = (): boolean => get('announceMcpServer', false);
+
 /** How new sessions begin, unless the call says otherwise. */
 export function sessionDefaults(): Params<'session.create'> {
   const shell = get('shell', '');
@@ -47,7 +50,7 @@ export function offerRestart(): vscode.Disposable {
     if (!concerned) return;
     const restart = vscode.l10n.t('Restart Sidecar');
     const chosen = await vscode.window.showInformationMessage(
-      vscode.l10n.t('This counts from the next start of the Limpet sidecar. Restarting it ends all sessions.'),
+      vscode.l10n.t('This counts from the next start of the Limpet sidecar. Sessions live on when it is restarted.'),
       restart,
     );
     if (chosen === restart) await vscode.commands.executeCommand(commandIds.restartSidecar);

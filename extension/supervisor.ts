@@ -1,4 +1,5 @@
 import type { SidecarClient } from '../client/client';
+import { messageOf } from './message-of';
 
 export type SidecarState =
   | { kind: 'stopped' }
@@ -15,7 +16,7 @@ export interface SupervisorOptions {
   healthyAfterMs?: number;
   /** How long a sidecar may take to answer; one that is frozen never would. */
   connectTimeoutMs?: number;
-  /** How long an asked-for restart lets the old sidecar clean up before it is killed. */
+  /** How long an asked-for restart gives the old sidecar to hand over before it is killed. */
   graceMs?: number;
 }
 
@@ -70,7 +71,7 @@ export class Supervisor implements Disposable {
     throw new Error(state.kind === 'failed' ? state.reason : 'Limpet is shutting down.');
   }
 
-  /** Ends the sidecar, whatever its state, and answers when another one is there. */
+  /** Ends the sidecar, whatever its state, and answers when another one goes on with its sessions. */
   restart(): Promise<void> {
     this.#asked ??= this.#restart().finally(() => {
       this.#asked = undefined;
@@ -108,7 +109,7 @@ export class Supervisor implements Disposable {
     try {
       client = await this.#connect();
     } catch (error) {
-      if (attempt === this.#attempt) this.#lost(error instanceof Error ? error.message : String(error));
+      if (attempt === this.#attempt) this.#lost(messageOf(error));
       return;
     }
     if (attempt !== this.#attempt) {
@@ -160,7 +161,7 @@ export class Supervisor implements Disposable {
   }
 }
 
-/** Asks first; a sidecar that does not let go of the connection in time is killed, and the next one adopts its sessions. */
+/** Asks first; a sidecar that does not let go in time is killed. Either way the next one goes on with its sessions. */
 async function endSidecar(client: SidecarClient, graceMs: number): Promise<void> {
   await new Promise<void>((resolve) => {
     const kill = setTimeout(() => {
@@ -174,7 +175,7 @@ async function endSidecar(client: SidecarClient, graceMs: number): Promise<void>
       clearTimeout(kill);
       resolve();
     });
-    client.request('system.shutdown', {}).catch(() => {
+    client.request('system.shutdown', { keepSessions: true }).catch(() => {
       // It may well close the connection before it answers; the connection's end is what counts.
     });
   });

@@ -129,6 +129,12 @@ export const failure = {
       { version, protocolVersion: ours },
     ),
   overloaded: (detail: string) => new LimpetError('overloaded', detail),
+  handedOver: (commandId: string) =>
+    new LimpetError(
+      'shutting_down',
+      `The sidecar is being replaced; command ${commandId} goes on. Connect again and ask for it with exec.wait.`,
+      { commandId },
+    ),
   shuttingDown: () => new LimpetError('shutting_down', 'The sidecar is shutting down and takes no more requests.'),
   internal: () => new LimpetError('internal', 'Something went wrong inside the sidecar. Its log has the details.'),
 };

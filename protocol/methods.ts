@@ -98,7 +98,12 @@ export const methods = {
   },
   'system.ping': { params: none, result: ping, about: 'Answers at once: is the sidecar there, and which one is it.' },
   'system.stats': { params: none, result: stats, about: 'Counts of sessions, commands and bytes; memory; limits.' },
-  'system.shutdown': { params: none, result: nothing, about: 'Ends the sidecar and its sessions, as SIGTERM does.' },
+  'system.shutdown': {
+    params: z.strictObject({ keepSessions: z.boolean().optional() }),
+    result: nothing,
+    about:
+      'Ends the sidecar and its sessions, as SIGTERM does. With keep_sessions they live on, and the next sidecar goes on with them.',
+  },
   'runtime.describe': { params: none, result: runtimeDescription, about: 'What this sidecar is and can do.' },
   'session.create': { params: sessionCreateParams, result: value.sessionInfo, about: 'Starts a shell.' },
   'session.list': {

@@ -9,20 +9,20 @@ import { onPath } from './system-packages.mjs';
 import { startWorkbench } from './workbench.mjs';
 
 /** A scripted agent works through the editor's chat, and its confirmations are clicked; answers with the figures. */
-export function agentTests(codeServer, results) {
-  return withAgent(codeServer, (facts) =>
-    mocha(
-      ['--no-config', '--node-option=import=tsx', '--timeout=120000', '--forbid-only', 'test/editor/agent/*.test.ts'],
-      {
-        LIMPET_TEST_RESULTS: results,
-        LIMPET_TEST_AGENT: JSON.stringify(facts),
-      },
-    ),
-  );
+export async function agentTests(codeServer, results) {
+  const test = (files) => (facts) =>
+    mocha(['--no-config', '--timeout=120000', '--forbid-only', ...files], {
+      LIMPET_TEST_RESULTS: results,
+      LIMPET_TEST_AGENT: JSON.stringify(facts),
+    });
+  const trusted = await withAgent(codeServer, test(['test/editor/agent/*.test.ts']));
+  const untrusted = await withAgent(codeServer, test(['test/editor/agent/untrusted/*.test.ts']), { trustAll: false });
+  const figures = Object.keys(trusted).map((name) => [name, trusted[name] + untrusted[name]]);
+  return Object.fromEntries(figures);
 }
 
 /** Starts an editor that has the product and an agent, and tells where to find them. */
-export async function withAgent(codeServer, work) {
+export async function withAgent(codeServer, work, { trustAll = true } = {}) {
   const playground = await createPlayground();
   try {
     const settingsPath = join(playground.userData, 'User', 'settings.json');
@@ -31,7 +31,7 @@ export async function withAgent(codeServer, work) {
     const report = join(playground.folder, 'agent.json');
     playground.env.LIMPET_AGENT_REPORT = report;
     const agent = await packageAgent(join(playground.folder, 'agent'));
-    const workbench = await startWorkbench(codeServer, playground, { vsixs: [vsixPath, agent] });
+    const workbench = await startWorkbench(codeServer, playground, { vsixs: [vsixPath, agent], trustAll });
     try {
       return await work({
         url: workbench.url,
@@ -39,6 +39,7 @@ export async function withAgent(codeServer, work) {
         report,
         workspace: playground.workspace,
         runtimeDir: playground.runtimeDir,
+        settingsPath,
       });
     } finally {
       await workbench.stop();
@@ -68,6 +69,7 @@ async function packageAgent(folder) {
     engines: { vscode: '^1.101.0' },
     main: './main.js',
     activationEvents: ['onStartupFinished'],
+    capabilities: { untrustedWorkspaces: { supported: true } },
     contributes: {
       chatParticipants: [
         { id: 'limpet-test.agent', name: 'agent', fullName: 'Agent', description: 'Follows a script' },

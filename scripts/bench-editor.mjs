@@ -10,7 +10,7 @@ await packageExtension({ quiet: true });
 const codeServer = await ensureCodeServer();
 
 /** What a person waits for, beside the editor's own terminal and while a flood is printed. */
-const [figures] = await throughTheWindow(codeServer, 'test/editor/window/figures.bench.ts');
+const figures = await throughTheWindow(codeServer, 'test/editor/window/*.bench.ts');
 if (figures.failed > 0) process.exitCode = 1;
 
 /** The same commands through our tool, the editor's own and its terminals, in one editor. */

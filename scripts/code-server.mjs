@@ -13,6 +13,19 @@ const nodeVersion = '24.21.0';
 
 const cache = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'limpet');
 
+const home = join(cache, `code-server-${version}`);
+
+export function isCodeServerInstalled() {
+  const { node, entry } = installationIn(home);
+  return existsSync(entry) && existsSync(node);
+}
+
+/** The programs to start code-server with, where it is installed. */
+export function installedCodeServer() {
+  if (isCodeServerInstalled()) return installationIn(home);
+  throw new Error('code-server is not installed. Run: node scripts/test.mjs install');
+}
+
 function installationIn(folder) {
   return {
     node: join(folder, 'node_modules', 'node', 'bin', 'node'),
@@ -22,9 +35,7 @@ function installationIn(folder) {
 
 /** Answers with the programs to start code-server with; installs it on first use, which takes some minutes. */
 export async function ensureCodeServer() {
-  const home = join(cache, `code-server-${version}`);
-  const installed = installationIn(home);
-  if (existsSync(installed.entry) && existsSync(installed.node)) return installed;
+  if (isCodeServerInstalled()) return installedCodeServer();
   await ensureSystemPackages(packagesToBuildTheEditor);
   await mkdir(cache, { recursive: true });
   // Built beside its final place and renamed, so that an interrupted installation is never taken for a whole one.
@@ -39,7 +50,7 @@ export async function ensureCodeServer() {
     forget();
     await remove();
   }
-  return installed;
+  return installedCodeServer();
 }
 
 async function installInto(folder) {

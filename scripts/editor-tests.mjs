@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
-import { mkdir, readFile, rm } from 'node:fs/promises';
+import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { agentTests } from './agent-tests.mjs';
 import { openBrowser } from './browser.mjs';
-import { ensureCodeServer } from './code-server.mjs';
+import { installedCodeServer } from './code-server.mjs';
 import { findDesktop, runInDesktop } from './desktop.mjs';
 import { mocha } from './mocha.mjs';
 import { vsixPath } from './package.mjs';
@@ -11,38 +11,51 @@ import { createPlayground } from './playground.mjs';
 import { root, until } from './run.mjs';
 import { onPath } from './system-packages.mjs';
 import { buildTestHost, packageTestHost } from './test-host.mjs';
-import { startWorkbench } from './workbench.mjs';
+import { installExtensions, startWorkbench } from './workbench.mjs';
 
 export const results = join(root, 'test-results');
 
-/** The suites inside the editor, then the tests that use its window as a person would. */
-export async function editorTests() {
-  if (!existsSync(vsixPath)) throw new Error('There is no dist/limpet.vsix to test. Run: npm run package');
-  await rm(results, { recursive: true, force: true });
-  await mkdir(results, { recursive: true });
-  const desktop =
-    process.env.LIMPET_EDITOR === 'desktop' || (process.env.LIMPET_EDITOR === undefined && onPath('code'));
-  return sum(desktop ? await inDesktop() : await inCodeServer());
+/** The editor on PATH is the one its user works with; where there is none, or on request, the tests bring code-server. */
+export function usesDesktop() {
+  return (
+    process.env.LIMPET_EDITOR === 'desktop' || (process.env.LIMPET_EDITOR === undefined && Boolean(onPath('code')))
+  );
 }
 
-async function inDesktop() {
-  console.log('in a desktop VS Code; the window tests need code-server (LIMPET_EDITOR=code-server) and are skipped');
-  const inside = await withPlayground(async (playground) => {
+/** The suites that run inside the editor. */
+export async function insideTests() {
+  needsPackage();
+  return usesDesktop() ? insideTheDesktop() : insideTheEditor(installedCodeServer());
+}
+
+/** The tests that use the editor's window as a person would. */
+export async function windowTests() {
+  needsPackage();
+  return usesDesktop() ? skipped() : throughTheWindow(installedCodeServer());
+}
+
+/** An agent in the editor's chat, and the person who allows what it asks for. */
+export async function chatTests() {
+  needsPackage();
+  return usesDesktop() ? skipped() : agentTests(installedCodeServer(), results);
+}
+
+function needsPackage() {
+  if (!existsSync(vsixPath)) throw new Error('There is no dist/limpet.vsix to test. Run: npm run package');
+}
+
+function skipped() {
+  console.log('needs code-server (LIMPET_EDITOR=code-server) and is skipped in a desktop VS Code');
+  return { passed: 0, failed: 0, skipped: 1 };
+}
+
+function insideTheDesktop() {
+  return withPlayground(async (playground) => {
     const host = await buildTestHost(await folderIn(playground, 'test-host'));
     const report = join(playground.folder, 'report.json');
     await runInDesktop(await findDesktop(), playground, { vsix: vsixPath, host, env: hostEnvironment(report) });
     return readReport(report);
   });
-  return [...inside, { passed: 0, failed: 0, skipped: 1 }];
-}
-
-async function inCodeServer() {
-  const codeServer = await ensureCodeServer();
-  return [
-    ...(await insideTheEditor(codeServer)),
-    ...(await throughTheWindow(codeServer)),
-    await agentTests(codeServer, results),
-  ];
 }
 
 function insideTheEditor(codeServer) {
@@ -70,36 +83,37 @@ function insideTheEditor(codeServer) {
 
 /** Several windows, each with a sidecar and a profile of its own, because what is done to one must not show in another. */
 export function throughTheWindow(codeServer, files = 'test/editor/window/*.test.ts') {
-  const windows = {};
-  const open = (names) =>
-    withPlayground(async (playground) => {
-      const [name, ...others] = names;
-      if (name === undefined) {
-        return [
-          await mocha([...windowTestArguments, files], {
+  return withPlayground((healthy) =>
+    withPlayground((broken) =>
+      withPlayground(async (untrusted) => {
+        // A sidecar that cannot start: its runtime directory would have to be made inside a file.
+        broken.env.LIMPET_RUNTIME_DIR = join(broken.workspace, 'README.md', 'run');
+        await installExtensions(codeServer, healthy, [vsixPath]);
+        for (const other of [broken, untrusted]) other.extensions = healthy.extensions;
+        const playgrounds = { healthy, broken, untrusted };
+        const windows = {};
+        const open = async ([name, playground]) => {
+          const workbench = await startWorkbench(codeServer, playground, { trustAll: playground !== untrusted });
+          const { runtimeDir, stateDir, workspace } = playground;
+          windows[name] = { url: workbench.url, runtimeDir, stateDir, workspace };
+          return workbench;
+        };
+        const opened = await Promise.allSettled(Object.entries(playgrounds).map(open));
+        try {
+          for (const { reason } of opened) if (reason !== undefined) throw reason;
+          return await mocha([...windowTestArguments, files], {
             LIMPET_TEST_WINDOWS: JSON.stringify(windows),
             LIMPET_TEST_RESULTS: results,
-          }),
-        ];
-      }
-      // A sidecar that cannot start: its runtime directory would have to be made inside a file.
-      if (name === 'broken') playground.env.LIMPET_RUNTIME_DIR = join(playground.workspace, 'README.md', 'run');
-      const workbench = await startWorkbench(codeServer, playground, {
-        vsixs: [vsixPath],
-        trustAll: name !== 'untrusted',
-      });
-      const { runtimeDir, stateDir, workspace } = playground;
-      windows[name] = { url: workbench.url, runtimeDir, stateDir, workspace };
-      try {
-        return await open(others);
-      } finally {
-        await workbench.stop();
-      }
-    });
-  return open(['healthy', 'broken', 'untrusted']);
+          });
+        } finally {
+          await Promise.all(opened.map(({ value }) => value?.stop()));
+        }
+      }),
+    ),
+  );
 }
 
-const windowTestArguments = ['--no-config', '--node-option=import=tsx', '--timeout=60000', '--forbid-only'];
+const windowTestArguments = ['--no-config', '--timeout=60000', '--forbid-only'];
 
 async function withPlayground(work) {
   // Drawn with elements, a terminal's text can be read from the page.
@@ -125,15 +139,5 @@ const hostEnvironment = (report) => ({
 async function readReport(path) {
   const report = JSON.parse(await readFile(path, 'utf8'));
   console.log(report.output);
-  return [report.figures];
-}
-
-function sum(all) {
-  const total = { passed: 0, failed: 0, skipped: 0 };
-  for (const figures of all) {
-    if (figures.passed + figures.failed + figures.skipped === 0)
-      throw new Error('A part of the editor tests ran no test.');
-    for (const name of Object.keys(total)) total[name] += figures[name];
-  }
-  return total;
+  return report.figures;
 }

@@ -9,6 +9,9 @@ export function onInterrupt(cleanup) {
   return () => cleanups.delete(cleanup);
 }
 
+/** Whoever is about to start something more should not. */
+export const isInterrupted = () => interrupted;
+
 function watch() {
   if (watching) return;
   watching = true;

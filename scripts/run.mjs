@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { onInterrupt } from './interrupt.mjs';
 
 export const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
@@ -18,8 +19,17 @@ export function run(command, args, { quiet = false, ...options } = {}) {
     child.stderr?.on('data', (chunk) => {
       output += chunk;
     });
-    child.once('error', reject);
+    const ended = new Promise((done) => child.once('close', done));
+    const forget = onInterrupt(() => {
+      child.kill('SIGTERM');
+      return ended;
+    });
+    child.once('error', (error) => {
+      forget();
+      reject(error);
+    });
     child.once('close', (code, signal) => {
+      forget();
       if (code === 0) resolve(output);
       else {
         const shown = output === '' ? '' : `\n${output}`;

@@ -12,12 +12,13 @@ const evidence = {
   'pkg-config': () => onPath('pkg-config') !== undefined,
   python3: () => onPath('python3') !== undefined,
   socat: () => onPath('socat') !== undefined,
+  strace: () => onPath('strace') !== undefined,
   tmux: () => onPath('tmux') !== undefined,
   zsh: () => onPath('zsh') !== undefined,
 };
 
 export const packagesToBuildTheEditor = ['g++', 'libkrb5-dev', 'make', 'pkg-config', 'python3'];
-export const packagesToTest = ['chromium', 'curl', 'socat', 'tmux', 'zsh'];
+export const packagesToTest = ['chromium', 'curl', 'socat', 'strace', 'tmux', 'zsh'];
 
 export function onPath(program) {
   for (const folder of (process.env.PATH ?? '').split(delimiter)) {

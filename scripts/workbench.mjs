@@ -2,15 +2,22 @@ import { spawn } from 'node:child_process';
 import { createWriteStream } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { endGroup } from './end-group.mjs';
 import { onInterrupt } from './interrupt.mjs';
 import { run, until } from './run.mjs';
 
+const foldersOf = ({ userData, extensions }) => ['--user-data-dir', userData, '--extensions-dir', extensions];
+
+/** Installs packages into a playground as a user would. */
+export async function installExtensions({ node, entry }, playground, vsixs) {
+  const asked = vsixs.flatMap((vsix) => ['--install-extension', vsix]);
+  await run(node, [entry, ...foldersOf(playground), ...asked], { quiet: true, env: playground.env });
+}
+
 /** Starts code-server for a playground, with the given packages installed, and answers once its window can be opened. */
-export async function startWorkbench({ node, entry }, playground, { vsixs, trustAll = true }) {
-  const folders = ['--user-data-dir', playground.userData, '--extensions-dir', playground.extensions];
-  for (const vsix of vsixs) {
-    await run(node, [entry, ...folders, '--install-extension', vsix], { quiet: true, env: playground.env });
-  }
+export async function startWorkbench({ node, entry }, playground, { vsixs = [], trustAll = true }) {
+  if (vsixs.length > 0) await installExtensions({ node, entry }, playground, vsixs);
+  const folders = foldersOf(playground);
   const port = await freePort();
   const args = ['--auth', 'none', '--bind-addr', `127.0.0.1:${port}`, '--disable-telemetry', '--disable-update-check'];
   if (trustAll) args.push('--disable-workspace-trust');
@@ -30,12 +37,7 @@ export async function startWorkbench({ node, entry }, playground, { vsixs, trust
   });
   const stop = async () => {
     forget();
-    for (const signal of ['SIGTERM', 'SIGKILL']) {
-      signalGroup(server.pid, signal);
-      if (await Promise.race([ended.then(() => true), sleep(5000).then(() => false)])) break;
-    }
-    // What is left of the group lost its parent and would stay.
-    signalGroup(server.pid, 'SIGKILL');
+    await endGroup(server);
   };
   const forget = onInterrupt(stop);
   const origin = `http://127.0.0.1:${port}`;
@@ -52,18 +54,6 @@ export async function startWorkbench({ node, entry }, playground, { vsixs, trust
     throw error;
   }
   return { url: `${origin}/?folder=${encodeURIComponent(playground.workspace)}`, origin, ended, stop };
-}
-
-function signalGroup(pid, signal) {
-  try {
-    process.kill(-pid, signal);
-  } catch {
-    // Nothing of it is left.
-  }
-}
-
-function sleep(ms) {
-  return new Promise((resolve) => setTimeout(resolve, ms).unref());
 }
 
 function freePort() {

@@ -7,8 +7,15 @@ import type { Call, SessionEngine } from './server';
 /** Changes kept for a subscriber that lags; only the newest of each session or command counts. */
 const maxPending = 2000;
 
-/** Sends every change to the subscriber until it ends the call. One that lags gets the newest states, not a backlog. */
-export function followChanges(engine: SessionEngine, call: Call): Promise<Result<'events.subscribe'>> {
+/**
+ * Sends every change to the subscriber until it ends the call, or there are no more. One that lags gets the newest
+ * states, not a backlog.
+ */
+export function followChanges(
+  engine: SessionEngine,
+  call: Call,
+  noMore: AbortSignal,
+): Promise<Result<'events.subscribe'>> {
   return new Promise((resolve, reject) => {
     const pending = new Map<string, ChangeEvent>();
     const emit = call.emit as Emit<ChangeEvent>;
@@ -42,8 +49,9 @@ export function followChanges(engine: SessionEngine, call: Call): Promise<Result
       subscription.dispose();
       resolve({});
     };
-    if (call.signal.aborted) end();
-    else call.signal.addEventListener('abort', end, { once: true });
+    const until = AbortSignal.any([call.signal, noMore]);
+    if (until.aborted) end();
+    else until.addEventListener('abort', end, { once: true });
   });
 }
 

@@ -3,8 +3,10 @@ import { configure } from './daemon/configuration';
 import { help } from './daemon/help';
 import { Refusal } from './daemon/refusal';
 import { Sidecar } from './daemon/sidecar';
+import { keepMemoryFlat } from './memory';
 
 async function main(): Promise<void> {
+  keepMemoryFlat();
   const request = configure(process.argv.slice(2), process.env);
   if ('show' in request) {
     process.stdout.write(request.show === 'help' ? help : `${productVersion}\n`);

@@ -6,6 +6,7 @@ import { productVersion, protocolVersion } from '../protocol/version';
 import { followChanges } from './change-feed';
 import type { Emit, Engine } from './engine/engine';
 import { describeIssues } from './invalid-params';
+import { systemFailure } from './system-failure';
 import { inTurn } from './turns';
 
 /** What the method table needs of the engine; a stand-in in a test needs no more. */
@@ -31,7 +32,7 @@ export interface Call {
 export interface ServerFacts {
   transports(): string[];
   features(): string[];
-  shutDown(): void;
+  shutDown(keepsSessions: boolean): void;
   /** A command was started or has ended. Its text is not for the log. */
   logCommand(fields: LoggedResult & { sessionId: string; origin: string | undefined; commandChars: number }): void;
   /** A failure that is a bug: it goes to the log, the caller learns only that there was one. */
@@ -51,7 +52,7 @@ const table: { [M in MethodName]: Handler<M> } = {
   'system.hello': (server, params, call) => server.hello(params, call),
   'system.ping': (server) => server.ping(),
   'system.stats': async (server) => (await server.engine()).stats(),
-  'system.shutdown': (server) => server.shutDown(),
+  'system.shutdown': (server, params) => server.shutDown(params.keepSessions ?? false),
   'runtime.describe': (server) => server.describe(),
   'session.create': async (server, params) => (await server.engine()).createSession(params),
   'session.list': async (server) => ({ sessions: (await server.engine()).listSessions() }),
@@ -73,7 +74,7 @@ const table: { [M in MethodName]: Handler<M> } = {
   'exec.input': async (server, params) => nothing((await server.engine()).input(params)),
   'exec.cancel': async (server, params) => (await server.engine()).cancel(params),
   'exec.list': async (server, params) => (await server.engine()).listCommands(params),
-  'events.subscribe': async (server, _params, call) => followChanges(await server.engine(), call),
+  'events.subscribe': async (server, _params, call) => followChanges(await server.engine(), call, server.noMoreChanges),
 };
 
 const shellsStaleMs = 30_000;
@@ -84,6 +85,8 @@ export class Server {
   private closing = false;
   private shells: { asked: number; found: ReturnType<SessionEngine['shells']> } | undefined;
   private readonly startedAt = performance.now();
+  private readonly changesEnd = new AbortController();
+  readonly noMoreChanges: AbortSignal = this.changesEnd.signal;
 
   constructor(
     private readonly opening: Promise<SessionEngine>,
@@ -108,6 +111,8 @@ export class Server {
     try {
       return await (table[method] as Handler<MethodName>)(this, checked.data as Params<MethodName>, call);
     } catch (thrown) {
+      const refused = systemFailure(thrown);
+      if (refused !== undefined) throw refused;
       this.facts.reportBug(method, thrown);
       throw thrown;
     }
@@ -171,14 +176,19 @@ export class Server {
     return this.shells.found;
   }
 
-  shutDown(): Result<'system.shutdown'> {
-    this.facts.shutDown();
+  shutDown(keepsSessions: boolean): Result<'system.shutdown'> {
+    this.facts.shutDown(keepsSessions);
     return {};
   }
 
   /** From now on every request is refused; those that run go on. */
   refuseRequests(): void {
     this.closing = true;
+  }
+
+  /** Answers those who follow the changes: there are no more. */
+  endChanges(): void {
+    this.changesEnd.abort();
   }
 }
 

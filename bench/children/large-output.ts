@@ -1,7 +1,10 @@
+import { keepMemoryFlat } from '../../sidecar/memory';
 import { openEngine } from '../engine';
 import { drainPipe } from '../rivals/raw-pipe';
 import { forgetPeak, peakBytes, residentBytes } from './footprint';
 import { serve } from './serve';
+
+keepMemoryFlat();
 
 const output = (bytes: number) => `head -c ${bytes} /dev/zero | tr '\\0' 'x' | fold -w 99`;
 

@@ -1,7 +1,10 @@
+import { keepMemoryFlat } from '../../sidecar/memory';
 import { openEngine } from '../engine';
 import { milliseconds } from '../measure';
 import { residentBytes } from './footprint';
 import { serve } from './serve';
+
+keepMemoryFlat();
 
 /** One session at first, many on request; samples of `true` from either. */
 void openEngine().then(async ({ engine, directory, dispose }) => {

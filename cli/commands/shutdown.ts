@@ -4,14 +4,16 @@ import type { Command } from '../command';
 export const shutdown: Command = {
   name: 'shutdown',
   summary: 'End the sidecar and every session',
-  usage: `limpet shutdown`,
-  options: {},
+  usage: `limpet shutdown [--keep-sessions]
 
-  async run({ screen, connect }) {
+  --keep-sessions   End only the sidecar; its sessions live on, and the next sidecar goes on with them`,
+  options: { 'keep-sessions': { type: 'boolean' } },
+
+  async run({ screen, connect }, { values }) {
     try {
       const client = await connect({ start: false });
       const gone = new Promise<void>((resolve) => client.onClose(resolve));
-      await client.request('system.shutdown', {});
+      await client.request('system.shutdown', values['keep-sessions'] === true ? { keepSessions: true } : {});
       await gone;
       if (screen.json) screen.data({ pid: client.sidecar.pid });
       return 0;

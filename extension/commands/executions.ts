@@ -1,16 +1,16 @@
 import * as vscode from 'vscode';
-import { failure } from '../../protocol/errors';
+import { failure, LimpetError } from '../../protocol/errors';
 import { execRunParams, execStartParams } from '../../protocol/methods';
 import { type CommandSnapshot, type SessionInfo, signalName } from '../../protocol/values';
 import type { Ctx } from '../context';
-import { brief } from '../sessions/words';
+import { brief, noInput } from '../sessions/words';
 import { reveal } from '../settings';
 import { createSession } from './create-session';
 import { commandFor, isFromCode, sessionFor, targetOf } from './target';
 
 /** What a person sees of a result is in the output; nobody needs it whole a second time. */
 const keptForPerson = 64 * 1024;
-const killOfferedAfterMs = 2000;
+const killOfferedAfterMs = 250;
 const sessionForCode = 'agent';
 
 /** From code: `{ command, sessionId?, timeoutMs?, cwd?, env?, stdin?, … }`, answered with the whole result. */
@@ -20,8 +20,14 @@ export async function runCommand(ctx: Ctx, argument: unknown) {
     const params = execRunParams.parse({ ...argument, sessionId });
     return (await ctx.connect()).request('exec.run', params);
   }
-  const asked = await askForCommand(ctx, argument, (name) => vscode.l10n.t('Run Command in {0}', name));
-  return asked && runForPerson(ctx, asked.session, asked.command);
+  const session = await sessionFor(ctx, argument, 'use');
+  if (session === undefined) return undefined;
+  // While the person types, so that the output need not wait for a terminal.
+  const prepared = reveal() === 'terminal' ? ctx.terminals.prepare(session) : undefined;
+  const command = await askForCommand(vscode.l10n.t('Run Command in {0}', session.name));
+  if (command !== undefined) return runForPerson(ctx, session, command);
+  prepared?.dispose();
+  return undefined;
 }
 
 /** From code: `{ command, sessionId?, keepStdinOpen?, … }`, answered with its id at once. */
@@ -31,8 +37,10 @@ export async function runInBackground(ctx: Ctx, argument: unknown) {
     const params = execStartParams.parse({ ...argument, sessionId, background: true });
     return (await ctx.connect()).request('exec.start', params);
   }
-  const asked = await askForCommand(ctx, argument, (name) => vscode.l10n.t('Run Command in Background in {0}', name));
-  return asked && startForPerson(ctx, asked.session, asked.command);
+  const session = await sessionFor(ctx, argument, 'use');
+  if (session === undefined) return undefined;
+  const command = await askForCommand(vscode.l10n.t('Run Command in Background in {0}', session.name));
+  return command === undefined ? undefined : startForPerson(ctx, session, command);
 }
 
 export async function runSelection(ctx: Ctx, argument: unknown) {
@@ -85,15 +93,23 @@ function revealSession(ctx: Ctx, session: SessionInfo): void {
   if (where === 'terminal') ctx.terminals.attach(session, true);
 }
 
-async function askForCommand(ctx: Ctx, argument: unknown, titleFor: (name: string) => string) {
-  const session = await sessionFor(ctx, argument, 'use');
-  if (session === undefined) return undefined;
-  const command = await vscode.window.showInputBox({
-    title: titleFor(session.name),
-    placeHolder: vscode.l10n.t('A shell command, for example: npm test'),
-    ignoreFocusOut: true,
+/** `showInputBox` answers only when its box is closed; this way the command runs while that happens. */
+function askForCommand(title: string): Promise<string | undefined> {
+  const input = vscode.window.createInputBox();
+  input.title = title;
+  input.placeholder = vscode.l10n.t('A shell command, for example: npm test');
+  input.ignoreFocusOut = true;
+  return new Promise((resolve) => {
+    input.onDidAccept(() => {
+      resolve(input.value.trim() === '' ? undefined : input.value);
+      setImmediate(() => input.dispose());
+    });
+    input.onDidHide(() => {
+      resolve(undefined);
+      input.dispose();
+    });
+    input.show();
   });
-  return command === undefined || command.trim() === '' ? undefined : { session, command };
 }
 
 /** Code that names no session shares one that is nobody else's. */
@@ -103,7 +119,7 @@ async function ownSession(ctx: Ctx): Promise<SessionInfo> {
   return known ?? createSession(ctx, { name: sessionForCode });
 }
 
-/** Interrupts, as Ctrl-C would; to a person it offers to kill what takes its time. */
+/** Interrupts, as Ctrl-C would; what takes its time can then be killed in the view. */
 export async function stopCommand(ctx: Ctx, argument: unknown) {
   const command = await commandFor(ctx, argument, isUnfinished);
   if (command === undefined) return undefined;
@@ -114,18 +130,12 @@ export async function stopCommand(ctx: Ctx, argument: unknown) {
     return client.request('exec.cancel', { commandId, ...(signal === undefined ? {} : { signal }) });
   }
   const stopping = client.request('exec.cancel', { commandId });
-  const offer = setTimeout(() => void offerToKill(ctx, command), killOfferedAfterMs);
+  const offer = setTimeout(() => ctx.tree.showStopping(command, stopping), killOfferedAfterMs);
   try {
     return await stopping;
   } finally {
     clearTimeout(offer);
   }
-}
-
-async function offerToKill(ctx: Ctx, command: CommandSnapshot): Promise<void> {
-  const killNow = vscode.l10n.t('Kill Now');
-  const message = vscode.l10n.t('"{0}" has not stopped yet.', brief(command.command, 40));
-  if ((await vscode.window.showWarningMessage(message, killNow)) === killNow) await killCommand(ctx, command);
 }
 
 export async function killCommand(ctx: Ctx, argument: unknown) {
@@ -154,7 +164,13 @@ export async function sendInput(ctx: Ctx, argument: unknown) {
     placeHolder: vscode.l10n.t('One line; it is sent with its end of line'),
   });
   if (line === undefined) return undefined;
-  return client.request('exec.input', { commandId: command.commandId, data: `${line}\n` });
+  return client.request('exec.input', { commandId: command.commandId, data: `${line}\n` }).catch(inWordsForPerson);
+}
+
+/** How the command would have to be started is of use to code only. */
+function inWordsForPerson(thrown: unknown): never {
+  if (thrown instanceof LimpetError && thrown.code === 'not_supported') throw failure.notSupported(noInput());
+  throw thrown;
 }
 
 const isUnfinished = ({ state }: CommandSnapshot) => state !== 'finished';

@@ -3,7 +3,8 @@ import { LimpetError } from '../../protocol/errors';
 import type { Ctx } from '../context';
 import { type CommandId, commandIds, viewIds, walkthroughId } from '../contributions';
 import { examine, showFindings } from '../doctor';
-import { showSidecarLog } from '../sidecarLog';
+import { messageOf } from '../message-of';
+import { showSidecarLog } from '../sidecar-log';
 import * as executions from './executions';
 import * as reading from './reading';
 import * as sessions from './sessions';
@@ -66,7 +67,7 @@ async function answer(ctx: Ctx, handler: Handler, argument: unknown): Promise<un
     if (isFromCode(argument)) throw thrown;
     // Without a sidecar, that is what the message says already.
     if (ctx.supervisor.state.kind === 'failed') return undefined;
-    const message = thrown instanceof Error ? thrown.message : String(thrown);
+    const message = messageOf(thrown);
     ctx.log.error(thrown instanceof LimpetError ? `${thrown.code}: ${message}` : String(thrown));
     const showLog = vscode.l10n.t('Show Log');
     void vscode.window.showErrorMessage(message, showLog).then((chosen) => {

@@ -1,5 +1,6 @@
 import * as vscode from 'vscode';
 import type { Ctx } from '../context';
+import { textOf } from '../output/text-of';
 import { brief, byWhom, duration, ending } from '../sessions/words';
 import { runForPerson } from './executions';
 import { commandFor, isFromCode, sessionFor, targetOf } from './target';
@@ -28,9 +29,7 @@ export async function copyOutput(ctx: Ctx, argument: unknown) {
     commandId: command.commandId,
     maxBytes: maxCopiedBytes,
   });
-  const text = chunks
-    .map(({ data, encoding }) => (encoding === 'base64' ? Buffer.from(data, 'base64').toString('utf8') : data))
-    .join('');
+  const text = chunks.map(textOf).join('');
   await vscode.env.clipboard.writeText(text);
   if (droppedBytes > 0 || text.length >= maxCopiedBytes) {
     void vscode.window.showInformationMessage(vscode.l10n.t('Only the first part was copied; Open Log has it all.'));

@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
 import type { CommandSnapshot, SessionInfo } from '../../protocol/values';
 import type { Ctx } from '../context';
-import { shownDirectory } from '../sessions/rows';
+import { shownDirectory } from '../sessions/directory';
 import { brief, byWhom } from '../sessions/words';
 import { createSession } from './create-session';
 
@@ -43,10 +43,9 @@ export async function sessionFor(
 }
 
 async function chooseSession(ctx: Ctx, sessions: SessionInfo[], purpose: 'use' | 'look') {
-  const folders = (vscode.workspace.workspaceFolders ?? []).map(({ name, uri }) => ({ name, path: uri.fsPath }));
   const items: (vscode.QuickPickItem & { session?: SessionInfo })[] = sessions.map((session) => ({
     label: session.name,
-    description: `${session.shell} · ${shownDirectory(session.cwd, folders)}`,
+    description: `${session.shell} · ${shownDirectory(session.cwd)}`,
     ...(session.runningCommand === undefined ? {} : { detail: `$ ${brief(session.runningCommand.command)}` }),
     iconPath: new vscode.ThemeIcon('terminal'),
     session,

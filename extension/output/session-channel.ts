@@ -3,6 +3,8 @@ import * as vscode from 'vscode';
 import type { SidecarClient } from '../../client/client';
 import type { CommandSnapshot, SessionInfo } from '../../protocol/values';
 import { outputLanguageId } from '../contributions';
+import { messageOf } from '../message-of';
+import { RecentIds } from '../recent-ids';
 import { Transcript } from './transcript';
 import { watchCommand } from './watch';
 
@@ -14,7 +16,7 @@ const maxChannelChars = 8 * 1024 * 1024;
 export class SessionChannel implements vscode.Disposable {
   readonly channel: vscode.OutputChannel;
   readonly #transcript = new Transcript();
-  readonly #shown = new Set<string>();
+  readonly #shown = new RecentIds();
   readonly #abort = new AbortController();
   #turn: Promise<void> = Promise.resolve();
   #written = 0;
@@ -91,7 +93,7 @@ export class SessionChannel implements vscode.Disposable {
       if (result === undefined) return;
       this.#transcript.end(command, result);
     } catch (thrown) {
-      this.#transcript.note(thrown instanceof Error ? thrown.message : String(thrown));
+      this.#transcript.note(messageOf(thrown));
     }
     this.#flushSoon();
   }

@@ -1,5 +1,7 @@
 import type { SidecarClient } from '../../client/client';
+import { LimpetError } from '../../protocol/errors';
 import type { CommandResult, CommandSnapshot, StreamEvent, StreamName } from '../../protocol/values';
+import { textOf } from './text-of';
 
 export interface Watcher {
   text(stream: StreamName, text: string): void;
@@ -55,6 +57,8 @@ export async function watchCommand(
       return await client.stream('exec.follow', { commandId, fromSeq: next }, receive, { signal: flood.signal });
     } catch (thrown) {
       if (signal.aborted) return undefined;
+      // Told so before the connection is closed: another sidecar goes on with the command.
+      lost ||= thrown instanceof LimpetError && thrown.code === 'shutting_down';
       if (!lost && !flood.signal.aborted) throw thrown;
     } finally {
       closing.dispose();
@@ -92,8 +96,4 @@ async function sampleFlood(
     next = nextSeq;
     if (isFinished) return { next, result: waited };
   }
-}
-
-function textOf({ data, encoding }: { data: string; encoding?: string | undefined }): string {
-  return encoding === 'base64' ? Buffer.from(data, 'base64').toString('utf8') : data;
 }

@@ -1,4 +1,3 @@
-import * as path from 'node:path';
 import * as vscode from 'vscode';
 import type { CommandSnapshot, SessionInfo } from '../../protocol/values';
 import { brief, byWhom, duration, elapsed, ending, succeeded } from './words';
@@ -17,17 +16,6 @@ const icon = (id: string, color?: string) =>
   new vscode.ThemeIcon(id, color === undefined ? undefined : new vscode.ThemeColor(color));
 
 const join = (...parts: (string | undefined)[]) => parts.filter((part) => part).join(' · ');
-
-/** Relative to the workspace folder it is in; the folder's name where there are several. */
-export function shownDirectory(cwd: string, folders: readonly { name: string; path: string }[]): string {
-  for (const folder of folders) {
-    const relative = path.relative(folder.path, cwd);
-    if (relative.startsWith('..') || path.isAbsolute(relative)) continue;
-    const inFolder = relative === '' ? '.' : `./${relative}`;
-    return folders.length === 1 ? inFolder : path.join(folder.name, relative);
-  }
-  return cwd;
-}
 
 export function sessionRow(session: SessionInfo, directory: string, now: number): Row {
   const running = session.runningCommand;
@@ -54,14 +42,14 @@ export function sessionRow(session: SessionInfo, directory: string, now: number)
         : vscode.l10n.t('running {0} for {1}', brief(running.command), since ?? ''),
       ...(background === '' ? [] : [background]),
     ].join(', '),
-    icon: running === undefined ? icon('terminal') : icon('loading~spin', 'charts.blue'),
+    icon: running === undefined ? icon('terminal') : icon('loading~spin'),
     contextValue: running === undefined ? 'session.idle' : 'session.running',
   };
 }
 
-export function commandRow(command: CommandSnapshot, now: number): Row {
-  // Short enough to leave room for how it ended; the tooltip has all of it.
-  const label = brief(command.command, 36) || vscode.l10n.t('(empty)');
+export function commandRow(command: CommandSnapshot, now: number, isStopping = false): Row {
+  // Short enough to leave room, in a view as wide as it is at first, for how it ended; the tooltip has all of it.
+  const label = brief(command.command, 24) || vscode.l10n.t('(empty)');
   const kind = command.background ? vscode.l10n.t('background') : undefined;
   const { state } = command;
   const time =
@@ -70,7 +58,14 @@ export function commandRow(command: CommandSnapshot, now: number): Row {
       : state === 'running'
         ? elapsed(now - Date.parse(command.startedAt))
         : undefined;
-  const status = state === 'finished' ? ending(command) : state === 'queued' ? vscode.l10n.t('queued') : undefined;
+  const status =
+    state === 'finished'
+      ? ending(command)
+      : state === 'queued'
+        ? vscode.l10n.t('queued')
+        : isStopping
+          ? vscode.l10n.t('stopping')
+          : undefined;
   const who = byWhom(command.origin);
   return {
     label,
@@ -90,14 +85,14 @@ export function commandRow(command: CommandSnapshot, now: number): Row {
       .filter((part) => part)
       .join(', '),
     icon: commandIcon(command),
-    contextValue: `command.${state}`,
+    contextValue: isStopping && state === 'running' ? 'command.stopping' : `command.${state}`,
   };
 }
 
 function commandIcon(command: CommandSnapshot): vscode.ThemeIcon {
   if (command.state === 'queued') return icon('clock');
   if (command.state === 'running') {
-    return command.background ? icon('server-process', 'charts.green') : icon('loading~spin', 'charts.blue');
+    return command.background ? icon('server-process', 'charts.green') : icon('loading~spin');
   }
   if (succeeded(command)) return icon('pass', 'testing.iconPassed');
   if (command.outcome === 'cancelled') return icon('circle-slash', 'testing.iconSkipped');

@@ -1,12 +1,14 @@
 import * as vscode from 'vscode';
+import type { CommandSnapshot } from '../../protocol/values';
 import { commandIds, openRowCommand, viewIds } from '../contributions';
+import { shownDirectory } from './directory';
 import type { SessionsModel } from './model';
 import { type CommandNode, type MoreNode, pageOf, type SessionNode, type SessionsNode } from './nodes';
-import { commandRow, type Row, sessionRow, shownDirectory } from './rows';
+import { commandRow, type Row, sessionRow } from './rows';
 
 const pageSize = 20;
-/** Changes that come in a burst are shown together. */
-const refreshEveryMs = 100;
+/** Changes that come in a burst are shown together, and after the output of what has just been run. */
+const refreshEveryMs = 200;
 /** A click is told twice, as a selection and as a command. */
 const sameClickMs = 400;
 
@@ -18,6 +20,7 @@ export class SessionsTree implements vscode.TreeDataProvider<SessionsNode>, vsco
   readonly #more = new Map<string, MoreNode>();
   readonly #pages = new Map<string, number>();
   readonly #stale = new Set<string>();
+  readonly #stopping = new Set<string>();
   readonly #subscriptions: vscode.Disposable;
   #all = false;
   #timer: NodeJS.Timeout | undefined;
@@ -49,7 +52,7 @@ export class SessionsTree implements vscode.TreeDataProvider<SessionsNode>, vsco
       case 'session': {
         const session = this.model.session(node.sessionId);
         if (session === undefined) return new vscode.TreeItem(node.sessionId);
-        const item = asItem(sessionRow(session, shownDirectory(session.cwd, folders()), Date.now()));
+        const item = asItem(sessionRow(session, shownDirectory(session.cwd), Date.now()));
         item.collapsibleState = vscode.TreeItemCollapsibleState.Expanded;
         item.id = node.sessionId;
         return item;
@@ -57,7 +60,7 @@ export class SessionsTree implements vscode.TreeDataProvider<SessionsNode>, vsco
       case 'command': {
         const command = this.model.command(node.commandId);
         if (command === undefined) return new vscode.TreeItem(node.commandId);
-        const item = asItem(commandRow(command, Date.now()));
+        const item = asItem(commandRow(command, Date.now(), this.#stopping.has(node.commandId)));
         item.id = node.commandId;
         item.command = { command: openRowCommand, title: vscode.l10n.t('Show Output') };
         return item;
@@ -75,6 +78,17 @@ export class SessionsTree implements vscode.TreeDataProvider<SessionsNode>, vsco
   showMore(sessionId: string): void {
     this.#pages.set(sessionId, (this.#pages.get(sessionId) ?? pageSize) * 2);
     this.#refresh(sessionId);
+  }
+
+  /** Until it has stopped, its line offers to kill it. */
+  showStopping({ sessionId, commandId }: CommandSnapshot, stopped: Promise<unknown>): void {
+    this.#stopping.add(commandId);
+    this.#refresh(sessionId);
+    const end = () => {
+      this.#stopping.delete(commandId);
+      this.#refresh(sessionId);
+    };
+    stopped.then(end, end);
   }
 
   /** The lines that show a time that goes on. */
@@ -137,8 +151,6 @@ function made<N extends SessionsNode>(nodes: Map<string, N>, id: string, make: (
   return node;
 }
 
-const folders = () => (vscode.workspace.workspaceFolders ?? []).map(({ name, uri }) => ({ name, path: uri.fsPath }));
-
 function asItem(row: Row): vscode.TreeItem {
   const item = new vscode.TreeItem(row.label);
   item.description = row.description;
@@ -177,9 +189,15 @@ export function createSessionsView(model: SessionsModel, tree: SessionsTree): vs
   };
   // A line's command has no arguments: they would be lost whenever it is refreshed, and a click in that moment with them.
   // So a click counts by the selection it makes; on a line that is selected already, by the command alone.
-  const openRow = vscode.commands.registerCommand(openRowCommand, () => {
-    setTimeout(() => open(view.selection[0]), sameClickMs / 2);
-  });
+  // While a line is refreshed it cannot be named, and a busy machine takes its time for that.
+  const openSelected = (attempts: number) => {
+    setTimeout(() => {
+      const [node] = view.selection;
+      if (node === undefined && attempts > 1) openSelected(attempts - 1);
+      else open(node);
+    }, sameClickMs / 2);
+  };
+  const openRow = vscode.commands.registerCommand(openRowCommand, () => openSelected(10));
   return vscode.Disposable.from(
     view,
     openRow,

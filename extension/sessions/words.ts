@@ -42,6 +42,10 @@ export function ending({ outcome, exitCode, signal }: Partial<CommandSnapshot>):
 export const succeeded = ({ outcome, exitCode }: Partial<CommandSnapshot>) =>
   (outcome === 'exited' || outcome === 'shell_exited') && exitCode === 0;
 
+/** To someone who would give a command input. */
+export const noInput = () =>
+  vscode.l10n.t('This command takes no input. Commands that are typed in an attached terminal do.');
+
 /** Who ran it; nothing for the usual case, an agent through this editor. */
 export function byWhom(origin: string): string | undefined {
   if (origin === 'person') return vscode.l10n.t('you');

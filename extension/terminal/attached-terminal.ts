@@ -1,14 +1,19 @@
 import * as vscode from 'vscode';
 import type { SidecarClient } from '../../client/client';
+import { LimpetError } from '../../protocol/errors';
 import type { CommandSnapshot, StreamName } from '../../protocol/values';
+import { messageOf } from '../message-of';
 import { watchCommand } from '../output/watch';
+import { RecentIds } from '../recent-ids';
+import { shownDirectory } from '../sessions/directory';
 import type { SessionsModel } from '../sessions/model';
-import { shownDirectory } from '../sessions/rows';
-import { byWhom, duration, ending, succeeded } from '../sessions/words';
+import { byWhom, duration, ending, noInput, succeeded } from '../sessions/words';
 import { LineEditor } from './line-editor';
 import { TypedInput } from './typed-input';
 
 const replayedCommands = 20;
+/** A command that says nothing for so long may be waiting for the person. */
+const hintAfterMs = 1000;
 const dim = (text: string) => `\x1b[2m${text}\x1b[22m`;
 
 export interface TerminalOptions {
@@ -30,7 +35,7 @@ export class AttachedTerminal implements vscode.Pseudoterminal {
   readonly #editor: LineEditor;
   readonly #input: TypedInput;
   readonly #abort = new AbortController();
-  readonly #seen = new Set<string>();
+  readonly #seen = new RecentIds();
   #subscriptions: vscode.Disposable | undefined;
   #turn: Promise<void> = Promise.resolve();
   /** The command that is being shown, and takes what is typed. */
@@ -38,6 +43,8 @@ export class AttachedTerminal implements vscode.Pseudoterminal {
   /** Commands whose text is already on the screen, because it was typed there. */
   readonly #own = new Set<string>();
   #submitting: Promise<unknown> | undefined;
+  /** The command that is being shown has printed nothing, and nothing was typed to it. */
+  #isSilent = true;
   #waiting = 0;
   #column = 0;
   #cwd = '';
@@ -47,6 +54,10 @@ export class AttachedTerminal implements vscode.Pseudoterminal {
     const write = (text: string) => this.#write(text);
     this.#editor = new LineEditor(write, options.history);
     this.#input = new TypedInput(write);
+  }
+
+  get sessionId(): string {
+    return this.options.sessionId;
   }
 
   open(dimensions: vscode.TerminalDimensions | undefined): void {
@@ -111,6 +122,9 @@ export class AttachedTerminal implements vscode.Pseudoterminal {
     this.#editor.hide();
     if (!this.#own.delete(command.commandId)) this.#echo(command);
     this.#running = command.commandId;
+    this.#isSilent = true;
+    const ended = new AbortController();
+    const hint = setTimeout(() => void this.#hintAtInput(command.commandId, ended.signal), hintAfterMs);
     try {
       const result = await watchCommand(
         this.options.connect,
@@ -128,8 +142,23 @@ export class AttachedTerminal implements vscode.Pseudoterminal {
     } catch (thrown) {
       this.#note(messageOf(thrown));
     } finally {
+      clearTimeout(hint);
+      ended.abort();
       this.#running = undefined;
       this.#input.clear();
+    }
+  }
+
+  /** Tools that read their input when it is no terminal, as rg without a path does, would seem to hang. */
+  async #hintAtInput(commandId: string, signal: AbortSignal): Promise<void> {
+    if (!this.#isSilent) return;
+    try {
+      const client = await this.options.connect();
+      const { met } = await client.request('exec.wait', { commandId, until: [{ input: true }] }, { signal });
+      if (met !== 'input' || !this.#isSilent || signal.aborted) return;
+      this.#note(vscode.l10n.t('It waits for input: type it, or press Ctrl-D to end it.'));
+    } catch {
+      // The command has ended.
     }
   }
 
@@ -186,6 +215,7 @@ export class AttachedTerminal implements vscode.Pseudoterminal {
   }
 
   async #typeToCommand(commandId: string, data: string): Promise<void> {
+    this.#isSilent = false;
     for (const typed of this.#input.take(data)) {
       try {
         const client = await this.options.connect();
@@ -194,18 +224,16 @@ export class AttachedTerminal implements vscode.Pseudoterminal {
         else await client.request('exec.input', { commandId, data: typed.text });
       } catch (thrown) {
         // The command may have ended while the person typed.
-        if (this.#running === commandId) this.#note(messageOf(thrown));
+        if (this.#running !== commandId) return;
+        const takesNone = thrown instanceof LimpetError && thrown.code === 'not_supported';
+        this.#note(takesNone ? noInput() : messageOf(thrown));
       }
     }
   }
 
   #prompt(): void {
     if (this.#abort.signal.aborted || this.#running !== undefined || this.#waiting > 0 || this.#gone) return;
-    const folders = vscode.workspace.workspaceFolders ?? [];
-    const directory = shownDirectory(
-      this.#cwd,
-      folders.map(({ name, uri }) => ({ name, path: uri.fsPath })),
-    );
+    const directory = shownDirectory(this.#cwd);
     if (this.#column > 0) this.#write('\r\n');
     this.#editor.show(`\x1b[36m${directory}\x1b[39m $ `, directory.length + 3);
   }
@@ -217,6 +245,7 @@ export class AttachedTerminal implements vscode.Pseudoterminal {
   }
 
   #print(stream: StreamName, text: string): void {
+    this.#isSilent = false;
     const lines = text.replace(/\r?\n/g, '\r\n');
     this.#write(stream === 'stderr' && !lines.includes('\x1b') ? `\x1b[31m${lines}\x1b[39m` : lines);
   }
@@ -234,5 +263,3 @@ export class AttachedTerminal implements vscode.Pseudoterminal {
     this.#written.fire(text);
   }
 }
-
-const messageOf = (thrown: unknown) => (thrown instanceof Error ? thrown.message : String(thrown));

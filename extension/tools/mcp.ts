@@ -1,9 +1,11 @@
 import * as vscode from 'vscode';
+import { settingsSection } from '../contributions';
+import { announcesMcpServer } from '../settings';
 import { folderFor } from './tool';
 
 export const mcpProviderId = 'limpet.mcp';
 
-/** Announces "limpet mcp", for agents in the editor that bring their own MCP client. */
+/** Announces "limpet mcp" to an editor whose user wants it among the MCP servers. */
 export function announceMcp(extension: vscode.ExtensionContext): vscode.Disposable {
   const program = extension.asAbsolutePath('dist/limpet.js');
   const version = String(extension.extension.packageJSON.version);
@@ -11,10 +13,13 @@ export function announceMcp(extension: vscode.ExtensionContext): vscode.Disposab
   return vscode.Disposable.from(
     changed,
     vscode.workspace.onDidChangeWorkspaceFolders(() => changed.fire()),
+    vscode.workspace.onDidChangeConfiguration((change) => {
+      if (change.affectsConfiguration(`${settingsSection}.announceMcpServer`)) changed.fire();
+    }),
     vscode.lm.registerMcpServerDefinitionProvider(mcpProviderId, {
       onDidChangeMcpServerDefinitions: changed.event,
       provideMcpServerDefinitions: () => {
-        if (!vscode.workspace.isTrusted) return [];
+        if (!vscode.workspace.isTrusted || !announcesMcpServer()) return [];
         const args = [program, 'mcp', '--cwd', folderFor(undefined)];
         // The editor's own Node: there may be no other.
         return [new vscode.McpStdioServerDefinition('Limpet', process.execPath, args, environment(), version)];

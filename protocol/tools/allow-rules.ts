@@ -1,5 +1,8 @@
-/** What chains, redirects, substitutes or expands: with any of it a command is more than its words say. */
-const beyondWords = /[;&|<>`$(){}[\]*?~!#\\'"=\n\r]/;
+/**
+ * What chains, redirects, substitutes or expands: with any of it a command is more than its words say. Neither do words
+ * that only look like those of a rule count, so anything beyond plain ASCII is asked about.
+ */
+const beyondWords = /[;&|<>`$(){}[\]*?~!#\\'"=^%]|[^\t\x20-\x7e]/;
 
 /** Whether a rule such as "npm test" covers a command: one plain command that begins with the rule's words. */
 export function isAllowed(command: string, rules: readonly string[]): boolean {
@@ -11,5 +14,5 @@ export function isAllowed(command: string, rules: readonly string[]): boolean {
 const wordsOf = (text: string) =>
   text
     .trim()
-    .split(/\s+/)
+    .split(/[\t ]+/)
     .filter((word) => word !== '');

@@ -25,7 +25,7 @@ const conditions = {
     .optional()
     .describe('A regular expression that its output matches, now or earlier.'),
   port: z.int().min(1).max(65_535).optional().describe('A TCP port on this machine that accepts connections.'),
-  file: path.optional().describe('A file that exists.'),
+  file: path.optional().describe("A file that exists; a relative path is taken from the session's directory."),
   silenceMs: milliseconds('It has printed nothing for this long.'),
 };
 
@@ -39,7 +39,7 @@ const run = z.strictObject({
   cwd: path
     .optional()
     .describe(
-      'Run it in this directory; the session itself stays where it is. To move the session, use cd in a command.',
+      'Run it in this directory (an absolute path); the session itself stays where it is. To move the session, use cd in a command.',
     ),
   env: environment.optional().describe('Variables for this command only.'),
   stdin: z.string().optional().describe('Text to give it as its whole standard input. Default: empty input.'),
@@ -100,7 +100,7 @@ const stop = z.strictObject({
 
 const create = z.strictObject({
   name: session.optional().describe('How to call it later. Default: its id.'),
-  cwd: path.optional().describe('Where it starts. Default: the workspace folder.'),
+  cwd: path.optional().describe('Where it starts, an absolute path. Default: the workspace folder.'),
   shell: z.string().min(1).max(4096).optional().describe('bash, zsh, or a path to one. Default: bash.'),
   env: environment.optional().describe('Variables that all its commands see.'),
   loadUserProfile: z.boolean().optional().describe("Load the user's rc files. Default: a clean shell."),

@@ -1,5 +1,5 @@
 import type { CommandSnapshot, SessionInfo } from '../values';
-import { duration, outcome } from './report';
+import { brief, duration, outcome } from './report';
 
 const finishedShown = 3;
 
@@ -41,9 +41,4 @@ function state(command: CommandSnapshot): string {
   if (command.state === 'finished') return `${place}, by ${command.origin}: ${outcome(command)}`;
   const since = duration(Math.max(0, Date.now() - Date.parse(command.startedAt)));
   return `running in the ${place} for ${since}, by ${command.origin}:`;
-}
-
-function brief(command: string, width = 100): string {
-  const flat = command.trim().replace(/\s+/g, ' ');
-  return flat.length <= width ? flat : `${flat.slice(0, width - 1)}…`;
 }

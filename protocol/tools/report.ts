@@ -18,9 +18,18 @@ export function duration(ms: number): string {
     : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
-/** The first line: what became of the command. */
-export function outcome(command: Reported): string {
-  if (command.state === 'queued') return 'Queued: the session is still busy with an earlier command.';
+/** A command's text on one line. */
+export function brief(command: string, width = 100): string {
+  const flat = command.trim().replace(/\s+/g, ' ');
+  return flat.length <= width ? flat : `${flat.slice(0, width - 1)}…`;
+}
+
+/** The first line: what became of the command. `ahead` is the one that a queued command waits for. */
+export function outcome(command: Reported, ahead?: Reported): string {
+  if (command.state === 'queued') {
+    const busyWith = ahead === undefined ? 'an earlier command' : `${ahead.commandId} (${brief(ahead.command)})`;
+    return `Queued: the session is still busy with ${busyWith}.`;
+  }
   if (command.state === 'running') return running(command);
   const took = `after ${duration(command.durationMs ?? 0)}`;
   const code = command.exitCode ?? undefined;
@@ -89,11 +98,16 @@ export function remarks({ outcome: ended, notes = [], heldOpenBy = [] }: Reporte
 }
 
 /** What to do about a command that has not ended. */
-export function nextSteps({ commandId, activity, state }: Reported): string {
+export function nextSteps({ commandId, activity, state }: Reported, ahead?: Reported): string {
   const wait = `${toolCall('limpet_wait_for_command', { commandId })} waits for its end`;
   const stop = `${toolCall('limpet_stop_command', { commandId })} stops it`;
-  if (state === 'queued')
-    return `It runs when its turn comes: ${wait}, ${stop}. Another session runs commands at once.`;
+  if (state === 'queued') {
+    const makeWay =
+      ahead === undefined
+        ? ''
+        : ` If the one before it hangs: ${toolCall('limpet_stop_command', { commandId: ahead.commandId })}.`;
+    return `It runs when its turn comes: ${wait}, ${stop}.${makeWay} Another session runs commands at once.`;
+  }
   if (activity?.kind === 'waiting_for_input') {
     return `${toolCall('limpet_send_input', { commandId, text: '…\n' })} answers it, ${stop}.`;
   }

@@ -3,7 +3,15 @@ import type { Params, Result } from '../methods';
 import type { WaitCondition } from '../values';
 import type { Cancellation, ToolClient } from './client';
 import { conditionsOf, metIn } from './conditions';
-import { defaultMaxTokens, defaultYieldMs, isToolName, type ToolInput, type ToolName, tools } from './definitions';
+import {
+  defaultMaxTokens,
+  defaultYieldMs,
+  inputSchema,
+  isToolName,
+  type ToolInput,
+  type ToolName,
+  tools,
+} from './definitions';
 import { listing } from './listing';
 import { type Printed, rawPerShown, readOn, showOutput } from './output';
 import { decodeBytes } from './plain-text';
@@ -60,7 +68,7 @@ export class Toolbox {
     try {
       if (!isToolName(name)) throw failure.invalidParams(`There is no tool ${JSON.stringify(name)}.`);
       const parsed = tools[name].input.safeParse(input ?? {});
-      if (!parsed.success) throw invalidInput(parsed.error);
+      if (!parsed.success) throw invalidInput(parsed.error, inputSchema(name));
       const handle = this.handlers[name] as (input: unknown, cancellation?: Cancellation) => Promise<string>;
       return { text: await handle(parsed.data, cancellation), isError: false };
     } catch (thrown) {
@@ -147,11 +155,17 @@ export class Toolbox {
     const isFinished = command.state === 'finished';
     const session = await this.sessionOf(command);
     const shown = await showOutput(this.client, printedBy(command), budget);
+    const ahead = command.state === 'queued' ? await this.runningIn(command.sessionId) : undefined;
     return paragraphs(
-      `${[outcome(command), condition].filter((part) => part !== '').join(' ')}\n${identity(command, session)}`,
+      `${[outcome(command, ahead), condition].filter((part) => part !== '').join(' ')}\n${identity(command, session)}`,
       streams(shown, command.commandId, isFinished),
-      isFinished ? remarks(command).join('\n') : nextSteps(command),
+      isFinished ? remarks(command).join('\n') : nextSteps(command, ahead),
     );
+  }
+
+  private async runningIn(sessionId: string): Promise<Reported | undefined> {
+    const { commands } = await this.client.request('exec.list', { sessionId, runningOnly: true });
+    return commands.find(({ state, background }) => state === 'running' && !background);
   }
 
   private async sessionOf({ sessionId, cwd = 'an unknown directory' }: Reported) {

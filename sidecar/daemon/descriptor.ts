@@ -1,6 +1,6 @@
 import fs from 'node:fs';
 import type { DescribedTransport, Descriptor } from '../../protocol/descriptor';
-import { descriptorPath } from '../../protocol/places';
+import { descriptorPath, isDescriptorName } from '../../protocol/places';
 import { productVersion, protocolVersion } from '../../protocol/version';
 
 /** Writes what others need to find this process; replaced whole, so nobody reads half of it. */
@@ -18,7 +18,29 @@ export function writeDescriptor(runtimeDir: string, stateDir: string, transports
   const path = descriptorPath(runtimeDir, process.pid);
   fs.writeFileSync(`${path}.new`, `${JSON.stringify(described, null, 2)}\n`, { mode: 0o600 });
   fs.renameSync(`${path}.new`, path);
+  removeThoseOfTheDead(runtimeDir);
   return () => fs.rmSync(path, { force: true });
+}
+
+/** What killed sidecars could not remove; whoever looks for one passes over them meanwhile. */
+function removeThoseOfTheDead(runtimeDir: string): void {
+  for (const name of fs.readdirSync(runtimeDir).filter(isDescriptorName)) {
+    if (!isGone(Number(/\d+/.exec(name)?.[0]))) continue;
+    try {
+      fs.rmSync(`${runtimeDir}/${name}`, { force: true });
+    } catch {
+      // No file, so no descriptor of ours.
+    }
+  }
+}
+
+function isGone(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return false;
+  } catch (thrown) {
+    return (thrown as NodeJS.ErrnoException).code === 'ESRCH';
+  }
 }
 
 /** The kernel's start time of this process; the command name before it may itself hold spaces and brackets. */

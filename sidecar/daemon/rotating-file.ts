@@ -6,6 +6,8 @@ export interface RotationLimits {
   keep: number;
 }
 
+const { O_WRONLY, O_APPEND, O_CREAT, O_NOFOLLOW } = fs.constants;
+const appendWithoutFollowing = O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW;
 const flushAfterMs = 100;
 const flushAtBytes = 64 * 1024;
 
@@ -54,15 +56,17 @@ export class RotatingFile {
 
   private append(text: string, bytes: number): void {
     if (this.current() + bytes > this.limits.maxBytes) this.rotate();
-    this.fd ??= fs.openSync(this.path, 'a', 0o600);
+    this.fd ??= fs.openSync(this.path, appendWithoutFollowing, 0o600);
     fs.writeSync(this.fd, text);
   }
 
   /** The size of the file at our path. Another sidecar may have rotated it away under us: then it is opened anew. */
   private current(): number {
-    const there = fs.statSync(this.path, { throwIfNoEntry: false });
+    const there = fs.lstatSync(this.path, { throwIfNoEntry: false });
     if (this.fd !== undefined && fs.fstatSync(this.fd).ino !== there?.ino) this.close();
-    return there?.size ?? 0;
+    // A link has no business here; it goes, and what it points to stays as it is.
+    if (there?.isSymbolicLink() === true) fs.rmSync(this.path);
+    return there?.isFile() === true ? there.size : 0;
   }
 
   private rotate(): void {

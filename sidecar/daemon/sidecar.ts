@@ -31,6 +31,9 @@ export class Sidecar {
   private readonly removeTraces: (() => void)[] = [];
   private readonly engine: Promise<SessionEngine>;
   private ending = false;
+  private hasPipe = false;
+  /** Whether sessions live on when this process ends, for the next one to go on with. */
+  private keepsSessions = false;
 
   static async start(configuration: Configuration): Promise<Sidecar> {
     preparePrivateDirectory(configuration.runtimeDir);
@@ -55,14 +58,32 @@ export class Sidecar {
       open = resolve;
     });
     this.openEngine = () => open?.();
-    this.engine = mayOpen.then(() => openEngine(configuration, log));
+    // Others end with their input, and would take the sessions with them.
+    this.engine = mayOpen.then(() => openEngine(configuration, log, this.hasPipe));
     this.engine
-      .then((engine) => this.removeTraces.push(() => engine.killNow()))
+      .then((engine) =>
+        this.removeTraces.push(() => {
+          if (!this.keepsSessions) engine.killNow();
+        }),
+      )
       .catch((thrown: unknown) => log.error({ err: thrown }, 'the engine did not open'));
     this.server = new Server(this.engine, {
       transports: () => this.transports.map(({ kind }) => kind),
-      features: () => ['persistent-state', 'streaming', 'background', 'cancel', 'recovery', 'wait', 'input'],
-      shutDown: () => setImmediate(() => this.end('asked to')),
+      features: () => [
+        'persistent-state',
+        'streaming',
+        'background',
+        'cancel',
+        'recovery',
+        'adoption',
+        'wait',
+        'input',
+      ],
+      shutDown: (keepsSessions) =>
+        setImmediate(() => {
+          this.keepsSessions ||= keepsSessions && !this.ending;
+          this.end(keepsSessions ? 'asked to hand over' : 'asked to');
+        }),
       logCommand: (fields) => log.info(fields, fields.outcome === undefined ? 'command started' : 'command ended'),
       reportBug: (method, thrown) => {
         if (!(thrown instanceof LimpetError)) log.error({ method, err: thrown }, 'request failed');
@@ -96,6 +117,7 @@ export class Sidecar {
   private async listenOnPipe(isDaemon: boolean): Promise<void> {
     try {
       const claimed = await this.listenOn('pipe', pipePath(this.configuration.runtimeDir), serveJsonRpc);
+      this.hasPipe = true;
       this.leaveWhenReplaced(claimed);
     } catch (thrown) {
       const lost = thrown instanceof Refusal && thrown.exitCode === exitCodes.alreadyRunning;
@@ -169,11 +191,12 @@ export class Sidecar {
     process.on('unhandledRejection', (thrown) => this.log.error({ err: thrown }, 'unhandled rejection'));
     process.on('uncaughtException', (thrown) => {
       this.log.fatal({ err: thrown }, 'uncaught exception');
+      this.keepsSessions = true;
       this.end('uncaught exception', exitCodes.internal);
     });
   }
 
-  /** Destroys every session, lets the answers out, removes every trace, and ends the process. Idempotent. */
+  /** Destroys or leaves every session, lets the answers out, removes every trace, and ends the process. Idempotent. */
   private end(reason: string, code: number = exitCodes.ok): void {
     if (this.ending) return;
     this.ending = true;
@@ -195,7 +218,8 @@ export class Sidecar {
     this.server.refuseRequests();
     for (const stop of this.stopListening) stop();
     const engine = await this.engine.catch(() => undefined);
-    await engine?.close();
+    await (this.keepsSessions ? engine?.leave() : engine?.close());
+    this.server.endChanges();
     await this.clients.farewell(answerGraceMs);
   }
 
@@ -219,7 +243,11 @@ export class Sidecar {
   }
 }
 
-async function openEngine({ runtimeDir, stateDir, shellEnv, limits }: Configuration, log: Log): Promise<SessionEngine> {
+async function openEngine(
+  { runtimeDir, stateDir, shellEnv, limits }: Configuration,
+  log: Log,
+  adopt: boolean,
+): Promise<SessionEngine> {
   const { Engine } = await import('../engine/engine');
-  return Engine.open({ runtimeDir, stateDir, env: shellEnv, limits, log });
+  return Engine.open({ runtimeDir, stateDir, env: shellEnv, limits, log, adopt });
 }

@@ -1,15 +1,18 @@
 import type { Slot } from '../output/slot';
 import { holdersOf } from '../processes/command-processes';
-import { identify, isAlive } from '../processes/identity';
+import { identify, isAlive, type ProcessIdentity } from '../processes/identity';
 import type { Command, Ending } from './command';
 import { reportedEnd, unknownEnd } from './command-end';
 import type { SessionFiles } from './command-files';
 import type { ShellHost } from './shell-host';
 import { closesSoon, followWhenOpened } from './slots';
+import { notedStatus } from './status-file';
 
 /** Output counts as complete when nobody can print any more; one that leaves a server behind is not waited for forever. */
 const endGraceMs = 3000;
 const reportGraceMs = 500;
+/** A command of a sidecar that is gone may still wait to be read by the shell. */
+const startGraceMs = 5000;
 const lookMs = 500;
 
 /** Runs commands beside the shell, each in a subshell that has inherited the shell's state. */
@@ -36,15 +39,20 @@ export class Background {
   async start(command: Command, slot: Slot): Promise<void> {
     const { host, files } = this;
     await host.ensure();
+    command.output.log.goLive();
     const text = files.writeBackground(command, host.dialect.commandText(command.request.text, plain));
+    const line = host.dialect.background({
+      number: command.number,
+      files: { text, ...files.streams(command, slot) },
+      prepared: files.prepare(command, host.dialect),
+    });
     this.running.set(command.number, { command, slot, hasReported: false });
-    host.send(
-      host.dialect.background({
-        number: command.number,
-        files: { text, ...files.streams(command, slot) },
-        prepared: files.prepare(command, host.dialect),
-      }),
-    );
+    try {
+      host.send(line);
+    } catch (error) {
+      this.running.delete(command.number);
+      throw error;
+    }
     await Promise.race([command.started, command.finished, host.exited]);
     if (command.isFinished) return;
     const stopFollowing = followWhenOpened(slot);
@@ -52,10 +60,22 @@ export class Background {
     this.lookAfter(command);
   }
 
+  /** Goes on with a command that another sidecar has started. */
+  resume(command: Command, slot: Slot, subshell: ProcessIdentity | undefined): void {
+    this.running.set(command.number, { command, slot, hasReported: false });
+    const stopFollowing = followWhenOpened(slot);
+    void command.finished.then(stopFollowing);
+    command.subshell = subshell;
+    if (subshell !== undefined) command.onStarted();
+    const status = notedStatus(this.files.directory.file('status'), command.number);
+    if (status !== undefined) void this.ended(command.number, status);
+    else this.lookAfter(command);
+  }
+
   started(number: number, pid: number): void {
     const entry = this.running.get(number);
     if (entry === undefined) return;
-    entry.command.pid = pid;
+    entry.command.subshell = identify(pid) ?? { pid, startTime: '' };
     entry.command.onStarted();
     this.onStarted(entry.command);
   }
@@ -67,7 +87,7 @@ export class Background {
     entry.hasReported = true;
     const end = reportedEnd(entry.command, status, this.host.cwd);
     if (!(await closesSoon(entry.slot, endGraceMs))) {
-      end.heldOpenBy = holdersOf(entry.slot.paths, { except: undefined, since: this.host.since });
+      end.heldOpenBy = holdersOf(entry.slot.paths, { except: this.files.keepers, since: this.host.since });
     }
     this.finish(entry.command, end);
   }
@@ -84,21 +104,29 @@ export class Background {
     this.onEnded(command, end, entry.slot);
   }
 
+  private giveUp(command: Command, wasStarted: boolean): void {
+    // One that reported before it ended is only waited for until its output is complete.
+    if (this.running.get(command.number)?.hasReported !== false) return;
+    const status = notedStatus(this.files.directory.file('status'), command.number);
+    if (!wasStarted && command.subshell !== undefined) this.lookAfter(command);
+    else if (status !== undefined) void this.ended(command.number, status);
+    else this.abandon(command, wasStarted ? endedFromOutside : perhapsNeverStarted);
+  }
+
   /** The subshell reports how its command ended, unless it is itself killed. */
   private lookAfter(command: Command): void {
-    const subshell = command.pid === undefined ? undefined : identify(command.pid);
     const timer = setInterval(() => {
       if (command.isFinished) return clearInterval(timer);
+      const { subshell } = command;
       if (subshell !== undefined && isAlive(subshell)) return;
       clearInterval(timer);
-      setTimeout(() => {
-        // One that reported before it ended is only waited for until its output is complete.
-        if (this.running.get(command.number)?.hasReported !== false) return;
-        this.abandon(command, 'It was ended from outside, so its exit code is unknown.');
-      }, reportGraceMs).unref();
+      const isSure = subshell !== undefined;
+      setTimeout(() => this.giveUp(command, isSure), isSure ? reportGraceMs : startGraceMs).unref();
     }, lookMs);
     timer.unref();
   }
 }
 
+const endedFromOutside = 'It was ended from outside, so its exit code is unknown.';
+const perhapsNeverStarted = 'The sidecar ended as it started this command, and it is not known whether it ran.';
 const plain = { tracing: false, hasErrorTrap: false };

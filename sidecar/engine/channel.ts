@@ -5,7 +5,6 @@ import { readSocket } from '../output/fifo';
 /** A record from the shell: its kind and three fields, what they mean depends on the kind. */
 export type Record4 = readonly [kind: string, number: string, value: string, cwd: string];
 
-const fieldCount = 4;
 const longestRecord = 64 * 1024;
 const recordMark = '\x01=';
 const scratch = Buffer.allocUnsafeSlow(64 * 1024);
@@ -19,22 +18,44 @@ export class Channel {
   readonly shellInput: number;
   private readonly input: number;
   private readonly hold: number;
-  private readonly control: number;
-  private readonly socket: Socket;
+  private control: number;
+  private socket: Socket;
   private partial = '';
+  private lastDirectory: readonly [latin1: string, text: string] = ['', ''];
   private isDisposed = false;
 
   constructor(
     inputPath: string,
-    controlPath: string,
+    private readonly controlPath: string,
     private readonly onRecord: (record: Record4) => void,
   ) {
-    this.shellInput = openSync(inputPath, constants.O_RDWR);
-    this.input = openSync(inputPath, constants.O_RDWR | constants.O_NONBLOCK);
-    this.hold = openSync(controlPath, constants.O_RDWR | constants.O_NONBLOCK);
-    this.control = openSync(controlPath, constants.O_RDONLY | constants.O_NONBLOCK);
-    this.socket = readSocket(this.control, (data) => this.receive(data));
-    this.socket.on('error', () => {});
+    const opened: number[] = [];
+    const open = (path: string, flags: number) => {
+      const fd = openSync(path, flags);
+      opened.push(fd);
+      return fd;
+    };
+    try {
+      this.shellInput = open(inputPath, constants.O_RDWR);
+      this.input = open(inputPath, constants.O_RDWR | constants.O_NONBLOCK);
+      this.hold = open(controlPath, constants.O_RDWR | constants.O_NONBLOCK);
+      this.control = open(controlPath, constants.O_RDONLY | constants.O_NONBLOCK);
+    } catch (error) {
+      for (const fd of opened) closeSync(fd);
+      throw error;
+    }
+    this.socket = this.listen();
+  }
+
+  /** Reads records as they come. A read that fails must not be the last: then no command would ever end. */
+  private listen(): Socket {
+    const socket = readSocket(this.control, (data) => this.receive(data));
+    socket.on('error', () => {
+      if (this.isDisposed) return;
+      this.control = openSync(this.controlPath, constants.O_RDONLY | constants.O_NONBLOCK);
+      this.socket = this.listen();
+    });
+    return socket;
   }
 
   /** Sends lines to the shell; whether they were taken, which a shell that does not read for long can prevent. */
@@ -73,7 +94,9 @@ export class Channel {
       let count: number;
       try {
         count = readSync(fd, scratch, 0, scratch.length, null);
-      } catch {
+      } catch (error) {
+        const { code } = error as NodeJS.ErrnoException;
+        if (code === 'EINTR') continue;
         return;
       }
       if (count === 0) return;
@@ -83,25 +106,34 @@ export class Channel {
 
   /** A record begins with a mark, so that what a user's trap may have printed in between is passed over. */
   private receive(data: Uint8Array): void {
-    const fields = (this.partial + Buffer.from(data.buffer, data.byteOffset, data.length).toString('latin1')).split(
-      '\0',
-    );
-    const last = fields.length - 1;
+    const text = this.partial + Buffer.from(data.buffer, data.byteOffset, data.length).toString('latin1');
     let at = 0;
-    while (at + fieldCount <= last) {
-      const kind = kindOf(fields[at] as string);
-      if (kind === undefined) {
-        at++;
+    for (;;) {
+      const kindEnd = text.indexOf('\0', at);
+      if (kindEnd < 0) break;
+      const markAt = kindEnd - recordMark.length - 1;
+      if (markAt < at || !text.startsWith(recordMark, markAt)) {
+        at = kindEnd + 1;
         continue;
       }
-      const [, number = '', value = '', cwd = ''] = fields.slice(at, at + fieldCount);
-      at += fieldCount;
-      this.onRecord([kind, number, value, Buffer.from(cwd, 'latin1').toString()]);
+      const numberEnd = text.indexOf('\0', kindEnd + 1);
+      const valueEnd = numberEnd < 0 ? -1 : text.indexOf('\0', numberEnd + 1);
+      const cwdEnd = valueEnd < 0 ? -1 : text.indexOf('\0', valueEnd + 1);
+      if (cwdEnd < 0) break;
+      at = cwdEnd + 1;
+      this.onRecord([
+        text.slice(kindEnd - 1, kindEnd),
+        text.slice(kindEnd + 1, numberEnd),
+        text.slice(numberEnd + 1, valueEnd),
+        this.decoded(text.slice(valueEnd + 1, cwdEnd)),
+      ]);
     }
-    this.partial = fields.slice(at).join('\0').slice(-longestRecord);
+    this.partial = at === text.length ? '' : text.slice(at).slice(-longestRecord);
   }
-}
 
-function kindOf(field: string): string | undefined {
-  return field.slice(-recordMark.length - 1, -1) === recordMark ? field.at(-1) : undefined;
+  /** A directory's name as text; mostly it is the same as the last time. */
+  private decoded(latin1: string): string {
+    if (latin1 !== this.lastDirectory[0]) this.lastDirectory = [latin1, Buffer.from(latin1, 'latin1').toString()];
+    return this.lastDirectory[1];
+  }
 }

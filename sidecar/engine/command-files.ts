@@ -1,27 +1,36 @@
-import { closeSync, ftruncateSync, openSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, constants, fstatSync, ftruncateSync, openSync, rmSync, writeSync } from 'node:fs';
 import type { Slot } from '../output/slot';
+import type { ProcessIdentity } from '../processes/identity';
 import { type CommandFiles, inDirectory, type ShellDialect } from '../shells/dialect';
 import type { Command } from './command';
 import type { SessionDirectory } from './session-directory';
-import { StandardInput } from './standard-input';
+import { inputKeeperOf, StandardInput } from './standard-input';
+
+/** Where a foreground command's text is, as the shell is told it. */
+export const commandFile = inDirectory('c');
 
 /** The files a session's commands are given: their text, their preparation, their input. None outlives its command. */
 export class SessionFiles {
   private readonly inputs = new Map<Command, StandardInput>();
   /** The foreground's text has a file that stays open: making one would cost more than the command. */
   private readonly text: number;
-  private textLength = 0;
+  private textLength: number;
 
-  constructor(readonly directory: SessionDirectory) {
-    this.text = openSync(directory.file('c'), 'w', 0o600);
+  constructor(
+    readonly directory: SessionDirectory,
+    private readonly onInputKept: (command: Command, keeper: ProcessIdentity) => void,
+  ) {
+    // Not emptied: a shell that is being adopted may be about to read it.
+    this.text = openSync(directory.file('c'), constants.O_RDWR | constants.O_CREAT, 0o600);
+    this.textLength = fstatSync(this.text).size;
   }
 
   /** A foreground command's text; the one before it is no longer read. */
   writeForeground(text: string): string {
-    const length = writeSync(this.text, text, 0);
+    const length = this.writeText(text);
     if (length < this.textLength) ftruncateSync(this.text, length);
     this.textLength = length;
-    return inDirectory('c');
+    return commandFile;
   }
 
   /** A background command's text, which it may read later than the next command starts. */
@@ -48,7 +57,22 @@ export class SessionFiles {
 
   /** The command's input shall stay open; it can be written to from now on. */
   keepInputOpen(command: Command): void {
-    this.inputs.set(command, new StandardInput());
+    this.inputs.set(command, new StandardInput((keeper) => this.onInputKept(command, keeper)));
+  }
+
+  /** The input of a command that already runs with this slot. */
+  resumeInput(command: Command, slot: Slot, keeper: ProcessIdentity | undefined): void {
+    this.keepInputOpen(command);
+    const fifo = this.directory.file(`i${slot.number}`);
+    this.inputs.get(command)?.resume(fifo, keeper ?? inputKeeperOf(fifo));
+  }
+
+  /** Processes that hold inputs or outputs open, and are none of any command's. */
+  get keepers(): number[] {
+    return [
+      ...this.directory.keepers.map(({ pid }) => pid),
+      ...[...this.inputs.values()].flatMap((input) => input.keptBy),
+    ];
   }
 
   input(command: Command): StandardInput | undefined {
@@ -67,6 +91,13 @@ export class SessionFiles {
     this.directory.remove();
   }
 
+  /** As dispose, for another sidecar to go on: nothing is removed, and inputs stay open. */
+  leave(): void {
+    for (const input of this.inputs.values()) input.leave();
+    this.inputs.clear();
+    closeSync(this.text);
+  }
+
   private stdin(command: Command, slot: Slot): string {
     const { stdin } = command.request;
     if (stdin.kind === 'none') return '/dev/null';
@@ -76,9 +107,24 @@ export class SessionFiles {
     return inDirectory(fifo);
   }
 
+  /** A disk that is nearly full takes only a part at first, and a part of a command must never be run. */
+  private writeText(text: string): number {
+    const written = writeSync(this.text, text, 0);
+    this.textLength = Math.max(this.textLength, written);
+    const length = Buffer.byteLength(text);
+    if (written === length) return length;
+    const rest = Buffer.from(text).subarray(written);
+    for (let at = 0; at < rest.length; ) {
+      at += writeSync(this.text, rest, at, rest.length - at, written + at);
+      this.textLength = Math.max(this.textLength, written + at);
+    }
+    return length;
+  }
+
   private write(command: Command, name: string, text: string): string {
-    const path = this.directory.write(name, text);
-    void command.finished.then(() => rmSync(path, { force: true }));
+    // Before it is written: what a full disk has taken of it must go too.
+    void command.finished.then(() => rmSync(this.directory.file(name), { force: true }));
+    this.directory.write(name, text);
     return inDirectory(name);
   }
 }

@@ -1,9 +1,10 @@
-import type { LimpetError } from '../../protocol/errors';
+import { failure, type LimpetError } from '../../protocol/errors';
 import type { CommandResult, CommandSnapshot, CommandState, Holder, Outcome, StreamName } from '../../protocol/values';
 import type { Capture } from '../output/capture';
 import type { CommandOutput } from '../output/command-output';
 import { recapture } from '../output/recapture';
 import type { Slot } from '../output/slot';
+import type { ProcessIdentity } from '../processes/identity';
 import type { Overrides } from '../shells/dialect';
 
 /** What is remembered in memory of a finished command's output; more is read back from its log. */
@@ -38,11 +39,17 @@ export class Command {
   state: CommandState = 'queued';
   /** Why it was made to end, if it was. */
   ending: 'cancelled' | 'timed_out' | undefined;
+  /** What an interrupt would have ended was killed instead. */
+  isKilledForInterrupt = false;
   /** The one attempt to make it end; whoever asks again waits for it too. */
   interruption: Promise<void> | undefined;
   slot: Slot | undefined;
   /** The subshell of a background command. */
-  pid: number | undefined;
+  subshell: ProcessIdentity | undefined;
+  /** What keeps its input open should the sidecar be gone. */
+  inputKeeper: ProcessIdentity | undefined;
+  /** Somebody has asked for the end of its input. */
+  inputEnded = false;
   /** Milliseconds since 1970. */
   startedAt = Date.now();
   startedMonotonic = performance.now();
@@ -74,6 +81,10 @@ export class Command {
     return `${this.sessionId}:${this.number}`;
   }
 
+  get pid(): number | undefined {
+    return this.subshell?.pid;
+  }
+
   get isFinished(): boolean {
     return this.state === 'finished';
   }
@@ -87,6 +98,27 @@ export class Command {
     this.state = 'running';
     this.startedAt = Date.now();
     this.startedMonotonic = performance.now();
+  }
+
+  /** It was begun by another sidecar; `startedMonotonic` is in this process's terms. */
+  resume(startedAt: number, startedMonotonic: number): void {
+    this.state = 'running';
+    this.startedAt = startedAt;
+    this.startedMonotonic = startedMonotonic;
+  }
+
+  /** It had already ended when another sidecar had it. */
+  resumeEnded(end: Ending, startedAt: number, tookMs: number): void {
+    this.state = 'finished';
+    this.end = end;
+    this.startedAt = startedAt;
+    this.durationMs = tookMs;
+    this.output.release();
+    this.resolveFinished();
+  }
+
+  get tookMs(): number {
+    return this.durationMs;
   }
 
   /** Once; what comes later changes nothing. */
@@ -103,6 +135,12 @@ export class Command {
     this.resolveFinished();
     // Whoever waited for the end has the whole text by now; the rest of its life it is read from the log.
     if (printed > rememberedBytes) setImmediate(() => setImmediate(() => this.forgetTexts()));
+  }
+
+  /** Another sidecar goes on with it; whoever waits here is told so. */
+  handOver(): void {
+    this.error = failure.handedOver(this.id);
+    this.resolveFinished();
   }
 
   /** It could not be run; nothing was executed. */
@@ -155,23 +193,27 @@ export class Command {
 
   private withTexts(texts: StreamTexts): CommandResult {
     const end = this.end as Ending;
-    return {
+    const result: CommandResult = {
       commandId: this.id,
       sessionId: this.sessionId,
       command: this.request.text,
       outcome: end.outcome,
       exitCode: end.exitCode,
       signal: end.signal,
-      ...texts,
+      stdout: texts.stdout,
+      stderr: texts.stderr,
+      encoding: texts.encoding,
+      truncated: texts.truncated,
       stdoutBytes: this.output.bytes.stdout,
       stderrBytes: this.output.bytes.stderr,
       cwd: end.cwd,
       durationMs: this.durationMs,
       startedAt: new Date(this.startedAt).toISOString(),
       logPath: this.output.log.path,
-      ...(end.heldOpenBy === undefined ? {} : { heldOpenBy: end.heldOpenBy }),
       notes: this.output.log.stopped === undefined ? end.notes : [...end.notes, this.logNote(this.output.log.stopped)],
     };
+    if (end.heldOpenBy !== undefined) result.heldOpenBy = end.heldOpenBy;
+    return result;
   }
 
   private logNote(why: string): string {
@@ -179,7 +221,14 @@ export class Command {
   }
 
   private async readTexts(limit: number): Promise<StreamTexts> {
-    return this.render(await recapture(this.output.log.path, limit));
+    this.output.log.save();
+    const captures = await recapture(this.output.log.path, limit);
+    const texts = this.render(captures);
+    // What is in no log any more is missing, whatever the limit.
+    for (const stream of ['stdout', 'stderr'] as const) {
+      texts.truncated[stream] ||= captures[stream].total < this.output.bytes[stream];
+    }
+    return texts;
   }
 
   private render(captures: Record<StreamName, Capture>): StreamTexts {

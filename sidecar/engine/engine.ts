@@ -1,20 +1,23 @@
-import { chmodSync, mkdirSync } from 'node:fs';
+import { chmodSync, mkdirSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { z } from 'zod';
 import { failure } from '../../protocol/errors';
 import { defaultLimits, type Limits } from '../../protocol/limits';
 import { type Event, methods, type Params, type Result } from '../../protocol/methods';
 import type { ChangeEvent, CommandResult, CommandSnapshot, SessionInfo, StreamEvent } from '../../protocol/values';
+import { reach } from '../checkpoints';
 import { type Emit, follow } from '../output/follow';
 import { LogStore } from '../output/log-store';
 import { readOutput } from '../output/read-output';
+import { processesOfSessions } from '../processes/command-processes';
+import { killAll } from '../processes/kill-ladder';
 import { describeShells, findShell } from '../shells/find-shells';
 import type { Command, CommandRequest } from './command';
 import { newSessionId } from './ids';
 import { isDirectory } from './recovery';
 import { Session } from './session';
-import { SessionDirectories } from './session-directory';
-import { sweep } from './sweep';
+import { SessionDirectories, SessionDirectory } from './session-directory';
+import { type Orphan, own, sweep } from './sweep';
 import { waitFor } from './waiting';
 
 export type { Emit } from '../output/follow';
@@ -28,6 +31,8 @@ export interface EngineOptions {
   env?: Record<string, string | undefined>;
   limits?: Partial<Limits>;
   log?: EngineLog;
+  /** Whether to go on with the sessions of sidecars that are gone; otherwise they are left for one that does. */
+  adopt?: boolean;
 }
 
 /** The part of a pino logger the engine uses. Command texts and environment values are never passed to it. */
@@ -52,8 +57,10 @@ export class Engine {
   private readonly env: Record<string, string>;
   private readonly log: EngineLog;
   private readonly counts = { started: 0, exited: 0, stdout: 0, stderr: 0 };
-  private creating = 0;
+  private readonly creating = new Set<Promise<SessionInfo>>();
   private closing: Promise<void> | undefined;
+  private dying: Session[] | undefined;
+  private killing: Promise<unknown> = Promise.resolve();
 
   private constructor(
     private readonly directories: SessionDirectories,
@@ -65,70 +72,70 @@ export class Engine {
     this.log = options.log ?? silent;
   }
 
-  /** Makes the directories, sweeps what dead sidecars left, and is then ready. */
+  /** Makes the directories, goes on with living sessions of dead sidecars, sweeps the rest, and is then ready. */
   static async open(options: EngineOptions): Promise<Engine> {
     for (const path of [options.runtimeDir, options.stateDir]) {
       mkdirSync(path, { recursive: true, mode: 0o700 });
-      chmodSync(path, 0o700);
+      if ((statSync(path).mode & 0o777) !== 0o700) chmodSync(path, 0o700);
     }
     const root = resolve(options.runtimeDir, 'sessions');
     const limits = { ...defaultLimits, ...options.limits };
     const directories = new SessionDirectories(root);
     const logs = new LogStore(resolve(options.stateDir), limits);
     const engine = new Engine(directories, logs, options);
-    const swept = await sweep(root);
+    const { orphans, swept } = await sweep(root);
+    // Not before: a sidecar that was still about to die would have been taken for a living one.
+    logs.takeStock();
     if (swept > 0) engine.log.info({ swept }, 'removed what ended sidecars left behind');
+    if (options.adopt ?? true) for (const orphan of orphans) engine.adopt(orphan);
     directories.prepare();
     return engine;
   }
 
-  async createSession(params: Params<'session.create'>): Promise<SessionInfo> {
+  createSession(params: Params<'session.create'>): Promise<SessionInfo> {
+    const creation = this.create(params).finally(() => this.creating.delete(creation));
+    this.creating.add(creation);
+    return creation;
+  }
+
+  private async create(params: Params<'session.create'>): Promise<SessionInfo> {
     const wanted = valid(methods['session.create'].params, params);
     this.refuseWhenClosing();
     if (wanted.pty === true) {
       throw failure.notSupported('Sessions with a terminal (pty) are not available yet. Leave pty out.');
     }
-    if (this.sessions.size + this.creating >= this.limits.maxSessions)
+    if (this.sessions.size + this.creating.size >= this.limits.maxSessions)
       throw failure.sessionLimit(this.limits.maxSessions);
     const env = { ...this.env, ...wanted.env };
     const shell = findShell(wanted.shell, env.PATH);
     const cwd = resolve(wanted.cwd ?? process.cwd());
     if (!isDirectory(cwd)) throw failure.cwdNotFound(wanted.cwd ?? cwd);
-    this.creating++;
-    try {
-      const id = newSessionId((taken) => this.sessions.has(taken));
-      const directory = await this.directories.take(id);
-      const creation = Session.create({
-        id,
-        name: wanted.name ?? id,
-        shell,
-        profile: wanted.profile ?? 'clean',
-        cwd,
-        env,
-        envKeys: Object.keys(wanted.env ?? {}),
-        defaultTimeoutMs: wanted.defaultTimeoutMs,
-        idleTimeoutMs: wanted.idleTimeoutMs,
-        directory,
-        logs: this.logs,
-        limits: this.limits,
-        onChange: (session, command) => this.announce(session, command),
-        onFinished: (command) => this.count(command),
-        onIdleTimeout: (session) => void this.destroySession(session.id).catch(() => {}),
-      });
-      // While the shell starts, the next session's directory is made.
-      this.directories.prepare();
-      const session = await creation;
-      if (this.closing !== undefined) {
-        await session.destroy();
-        throw failure.shuttingDown();
-      }
-      this.sessions.set(id, session);
-      this.log.info({ sessionId: id, shell: shell.dialect.name }, 'session created');
-      this.announce(session, undefined);
-      return session.info();
-    } finally {
-      this.creating--;
+    const id = newSessionId((taken) => this.sessions.has(taken));
+    const directory = await this.directories.take(id);
+    const creation = Session.create({
+      id,
+      name: wanted.name ?? id,
+      shell,
+      profile: wanted.profile ?? 'clean',
+      cwd,
+      env,
+      envKeys: Object.keys(wanted.env ?? {}),
+      defaultTimeoutMs: wanted.defaultTimeoutMs,
+      idleTimeoutMs: wanted.idleTimeoutMs,
+      directory,
+      ...this.surroundings(),
+    });
+    // While the shell starts, the next session's directory is made.
+    this.directories.prepare();
+    const session = await creation;
+    if (this.closing !== undefined) {
+      await session.destroy();
+      throw failure.shuttingDown();
     }
+    this.sessions.set(id, session);
+    this.log.info({ sessionId: id, shell: shell.dialect.name }, 'session created');
+    this.announce(session, undefined);
+    return session.info();
   }
 
   listSessions(): SessionInfo[] {
@@ -148,7 +155,26 @@ export class Engine {
 
   async destroySession(sessionId: string): Promise<void> {
     const session = this.session(sessionId);
-    await session.destroy();
+    await this.destroy(sessionId, this.killTogether(session));
+  }
+
+  /** Sessions that are destroyed at the same time look for their processes together: one look sees those of all. */
+  private killTogether(session: Session): Promise<unknown> {
+    const dying = this.dying ?? [];
+    dying.push(session);
+    if (this.dying === undefined) {
+      this.dying = dying;
+      this.killing = Promise.resolve().then(() => {
+        this.dying = undefined;
+        return killAll(() => processesOfSessions(dying.map(({ traces }) => traces)));
+      });
+    }
+    return this.killing;
+  }
+
+  private async destroy(sessionId: string, killing?: Promise<unknown>): Promise<void> {
+    const session = this.session(sessionId);
+    await session.destroy(killing);
     this.sessions.delete(sessionId);
     this.log.info({ sessionId }, 'session destroyed');
     this.emit({ event: 'session_gone', sessionId });
@@ -181,7 +207,9 @@ export class Engine {
     signal?: AbortSignal,
   ): Promise<CommandResult> {
     const { commandId, fromSeq } = valid(methods['exec.follow'].params, params);
-    return this.followToEnd(this.command(commandId).command, fromSeq ?? 1, emit, signal);
+    const { command, session } = this.command(commandId);
+    session.noteOutput();
+    return this.followToEnd(command, fromSeq ?? 1, emit, signal);
   }
 
   async wait(params: Params<'exec.wait'>, signal?: AbortSignal): Promise<Result<'exec.wait'>> {
@@ -199,7 +227,8 @@ export class Engine {
 
   async output(params: Params<'exec.output'>): Promise<Result<'exec.output'>> {
     const query = valid(methods['exec.output'].params, params);
-    const { command } = this.command(query.commandId);
+    const { command, session } = this.command(query.commandId);
+    session.noteOutput();
     return { ...(await readOutput(command.output, query)), finished: command.isFinished };
   }
 
@@ -280,11 +309,69 @@ export class Engine {
     for (const session of this.sessions.values()) session.killNow();
   }
 
-  private async closeAll(): Promise<void> {
-    await Promise.all([...this.sessions.keys()].map((id) => this.destroySession(id).catch(() => {})));
+  /** Ends without ending any session: whoever opens the same directories next goes on with them. Loses nothing. */
+  async leave(): Promise<void> {
+    this.closing ??= (async () => {
+      for (const session of this.sessions.values()) session.leave();
+      await this.dispose();
+    })();
+    return this.closing;
+  }
+
+  private adopt({ sessionId, directory, saved }: Orphan): void {
+    const { foundation, condition } = saved;
+    try {
+      const shell = findShell(foundation.shell, foundation.env.PATH);
+      own(directory);
+      reach('session-claimed');
+      const session = Session.adopt(
+        {
+          id: sessionId,
+          name: condition.name,
+          ...foundation,
+          defaultTimeoutMs: foundation.defaultTimeoutMs,
+          idleTimeoutMs: foundation.idleTimeoutMs,
+          shell,
+          directory: SessionDirectory.existing(directory, condition.keepers),
+          ...this.surroundings(),
+        },
+        saved,
+      );
+      this.sessions.set(sessionId, session);
+      this.log.info({ sessionId, commands: session.commands.size }, 'session adopted');
+    } catch (error) {
+      this.log.error({ sessionId, err: error }, 'a session could not be adopted and was left alone');
+    }
+  }
+
+  /** What every session is given by its engine. */
+  private surroundings() {
+    return {
+      logs: this.logs,
+      limits: this.limits,
+      onChange: (session: Session, command?: Command) => this.announce(session, command),
+      onFinished: (command: Command) => this.count(command),
+      onIdleTimeout: (session: Session) => void this.destroySession(session.id).catch(() => {}),
+      onBug: (session: Session, thrown: unknown) =>
+        this.log.error({ sessionId: session.id, err: thrown }, 'a command could not be run'),
+      onUnrecorded: (session: Session, error: unknown) =>
+        this.log.warn({ sessionId: session.id, err: error }, 'the journal of a session cannot be written'),
+    };
+  }
+
+  private async dispose(): Promise<void> {
     await this.directories.dispose();
     this.logs.dispose();
     this.listeners.clear();
+  }
+
+  private async closeAll(): Promise<void> {
+    const sessions = [...this.sessions.values()];
+    // All at once: each session looking for its own processes would look at all those of the others as well.
+    const killing = killAll(() => processesOfSessions(sessions.map(({ traces }) => traces)));
+    await Promise.all(sessions.map(({ id }) => this.destroy(id, killing).catch(() => {})));
+    await Promise.allSettled(this.creating);
+    await this.dispose();
   }
 
   private submit(params: Params<'exec.run'>, background = false, keepStdinOpen = false): Command {
@@ -306,7 +393,7 @@ export class Engine {
   private async followToEnd(command: Command, fromSeq: number, emit: Emit<StreamEvent>, signal?: AbortSignal) {
     await follow(command.output, fromSeq, emit, {
       finished: command.finished,
-      isFinished: () => command.isFinished,
+      isFinished: () => command.isFinished || command.error !== undefined,
       signal,
     });
     // Whoever ended the following is not waiting for the result either; the command goes on, and this with it.

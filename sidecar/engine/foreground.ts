@@ -1,12 +1,15 @@
+import { randomBytes } from 'node:crypto';
 import { readlinkSync } from 'node:fs';
+import { constants } from 'node:os';
 import { failure, LimpetError } from '../../protocol/errors';
+import { reach } from '../checkpoints';
 import type { Slot } from '../output/slot';
+import { readsStandardInput } from '../processes/activity';
 import { holdersOf } from '../processes/command-processes';
-import { findProcess } from '../processes/process-table';
-import { plainReport } from '../shells/dialect';
+import { plainReport, putBack } from '../shells/dialect';
 import type { Command, Ending } from './command';
-import { reportedEnd, shellExitedEnd } from './command-end';
-import type { SessionFiles } from './command-files';
+import { reportedEnd, shellExitedEnd, unknownEnd } from './command-end';
+import { commandFile, type SessionFiles } from './command-files';
 import type { ShellHost } from './shell-host';
 import type { ShellExit } from './shell-process';
 import { closesSoon, followWhenOpened } from './slots';
@@ -17,6 +20,8 @@ const watchAfterMs = 1;
 const firstLookMs = 20;
 const longestLookMs = 1000;
 const mostDeliveries = 3;
+const interruptedStatus = 128 + constants.signals.SIGINT;
+const killedStatus = 128 + constants.signals.SIGKILL;
 
 /** Words in a command that may end the shell, or replace the trap that would take a snapshot then. */
 const mayEndShell = /\b(exit|exec|kill|pkill|killall|logout|return|set|setopt|trap|ulimit)\b/;
@@ -26,6 +31,7 @@ const setsErrorTrap = /\btrap\b[^\n]*\bERR\b/;
 type End =
   | { kind: 'reported'; status: number; cwd: string }
   | { kind: 'exited'; exit: ShellExit }
+  | { kind: 'never-read' }
   | { kind: 'destroyed' };
 
 /** How a foreground command came out: an ending, or an error if it was not run. */
@@ -35,11 +41,16 @@ export type ForegroundResult = { end: Ending; isClosed: boolean } | { error: Lim
 export class Foreground {
   private current: Command | undefined;
   private lastStatus = 0;
-  private hasErrorTrap = false;
+  hasErrorTrap = false;
   /** The user has given one of our words to a function, so reports must do without. */
-  private isShadowed = false;
+  isShadowed = false;
   private unpreparedBy: string | undefined;
   private end: (end: End) => void = () => {};
+  /** Set only while a question is open: an answer to another, perhaps another sidecar's, must not be taken for its own. */
+  private question: { word: string; answered: (number: number, status: number, cwd: string) => void } | undefined;
+  private sentAt = 0;
+  private startToWatch: (() => void) | undefined;
+  private watchTimer: NodeJS.Timeout | undefined;
 
   constructor(
     private readonly host: ShellHost,
@@ -48,27 +59,72 @@ export class Foreground {
 
   /** Runs a command to its end. Nothing if the session was destroyed meanwhile. */
   async run(command: Command, slot: Slot, onSent: () => void): Promise<ForegroundResult> {
-    const { host } = this;
-    const { text } = command.request;
     const notes: string[] = [];
-    const isRisky = mayEndShell.test(text) || host.flags.includes('e');
-    if (isRisky) await host.snapshot();
+    const isRisky = mayEndShell.test(command.request.text) || this.host.flags.includes('e');
+    if (isRisky) await this.host.snapshot();
     this.unpreparedBy = undefined;
-    const end = await this.deliver(command, slot, notes, onSent);
-    if (end.kind === 'destroyed') return undefined;
-    if (end.kind === 'exited') return this.afterExit(command, slot, end.exit);
-    host.cwd = end.cwd === '' ? host.cwd : end.cwd;
-    if (this.unpreparedBy !== undefined) return { error: unprepared(this.unpreparedBy, command) };
-    if (setsTrap.test(text)) host.send(host.dialect.rearm());
-    if (setsErrorTrap.test(text)) this.hasErrorTrap = true;
-    this.lastStatus = end.status;
-    const ending = reportedEnd(command, end.status, host.cwd);
-    ending.notes.push(...notes);
-    return slot.drain() === 'closed' ? { end: ending, isClosed: true } : this.settle(ending, slot);
+    return this.conclude(command, slot, await this.deliver(command, slot, notes, onSent), notes);
+  }
+
+  /**
+   * Goes on with a command that a sidecar that is gone gave to the shell, or was about to. The shell is asked what it last
+   * reported: its answer comes after everything it was sent before, so one that knows nothing of the command has not run it.
+   */
+  async resume(command: Command, slot: Slot, onSent: () => void): Promise<ForegroundResult> {
+    const wasShadowed = this.isShadowed;
+    const ended = this.awaitEnd(command);
+    this.host.channel.drainRecords();
+    this.ask((number, status, cwd) => {
+      if (number < command.number) this.end({ kind: 'never-read' });
+      else this.reported(number, status, cwd);
+    });
+    // A shell that is already gone has been announced as gone before anybody listened.
+    void this.host.exited.then((exit) => {
+      if (this.current === command && exit !== undefined) this.end({ kind: 'exited', exit });
+    });
+    const end = await this.watched(command, slot, ended);
+    this.question = undefined;
+    const isUnread = () =>
+      this.host.channel.takeBackLines().includes(commandFile) || this.host.endedBefore(command.number);
+    if (end.kind === 'exited' && isUnread()) {
+      this.host.neverGave(command.number);
+      await this.host.recover(end.exit);
+      return this.run(command, slot, onSent);
+    }
+    const isKnown = end.kind !== 'never-read' && (end.kind !== 'reported' || this.isShadowed === wasShadowed);
+    if (isKnown) return this.conclude(command, slot, end, []);
+    if (end.kind === 'never-read' && command.ending === undefined) return this.run(command, slot, onSent);
+    return this.settle(unknownEnd(command, this.host.cwd, 'Its end was not seen, so its exit code is unknown.'), slot);
+  }
+
+  /** Learns from an idle shell of a sidecar that is gone where it is, and waits until it is idle indeed. */
+  async getToKnow(): Promise<void> {
+    const { host } = this;
+    if (!host.isAlive) return;
+    const answered = new Promise<void>((resolve) => {
+      this.ask((_number, status, cwd) => {
+        this.lastStatus = status;
+        host.cwd = cwd === '' ? host.cwd : cwd;
+        resolve();
+      });
+    });
+    await Promise.race([answered, host.exited]);
+    this.question = undefined;
+  }
+
+  /** Asks the shell what it last reported. */
+  private ask(answered: (number: number, status: number, cwd: string) => void): void {
+    const word = randomBytes(4).toString('hex');
+    this.question = { word, answered };
+    this.host.channel.send(this.host.dialect.again(word));
   }
 
   reported(number: number, status: number, cwd: string): void {
     if (number === this.current?.number) this.end({ kind: 'reported', status, cwd });
+  }
+
+  repeated(question: string, number: number, status: number, cwd: string): void {
+    if (question === this.question?.word) this.question.answered(number, status, cwd);
   }
 
   unprepared(why: string): void {
@@ -92,23 +148,49 @@ export class Foreground {
   private async deliver(command: Command, slot: Slot, notes: string[], onSent: () => void): Promise<End> {
     for (let delivery = 1; ; delivery++) {
       if (!this.host.isAlive) notes.push(...(await this.host.ensure()));
-      const ended = new Promise<End>((resolve) => {
-        this.end = resolve;
-      });
       const line = this.line(command, slot);
-      this.current = command;
+      const ended = this.awaitEnd(command);
       this.host.lastNumber = command.number;
       this.host.send(line);
+      reach('command-sent');
       this.host.announced = command.number + 1;
       onSent();
-      const stopWatching = this.watch(command, slot);
-      const end = await ended;
-      stopWatching();
-      this.current = undefined;
+      const end = await this.watched(command, slot, ended);
       if (end.kind !== 'exited' || delivery === mostDeliveries || this.host.channel.takeBackLines() !== line)
         return end;
+      this.host.neverGave(command.number);
       await this.host.recover(end.exit);
     }
+  }
+
+  private async conclude(command: Command, slot: Slot, end: End, notes: string[]): Promise<ForegroundResult> {
+    const { host } = this;
+    const { text } = command.request;
+    if (end.kind === 'exited') return this.afterExit(command, slot, end.exit);
+    if (end.kind !== 'reported') return undefined;
+    host.cwd = end.cwd === '' ? host.cwd : end.cwd;
+    if (this.unpreparedBy !== undefined) return { error: unprepared(this.unpreparedBy, command) };
+    if (setsTrap.test(text)) host.send(host.dialect.rearm());
+    if (setsErrorTrap.test(text)) this.hasErrorTrap = true;
+    this.lastStatus = command.isKilledForInterrupt && end.status === killedStatus ? interruptedStatus : end.status;
+    const ending = reportedEnd(command, this.lastStatus, host.cwd);
+    ending.notes.push(...notes);
+    return slot.drain() === 'closed' ? { end: ending, isClosed: true } : this.settle(ending, slot);
+  }
+
+  private awaitEnd(command: Command): Promise<End> {
+    this.current = command;
+    return new Promise<End>((resolve) => {
+      this.end = resolve;
+    });
+  }
+
+  private async watched(command: Command, slot: Slot, ended: Promise<End>): Promise<End> {
+    const stopWatching = this.watch(command, slot);
+    const end = await ended;
+    stopWatching();
+    this.current = undefined;
+    return end;
   }
 
   private line(command: Command, slot: Slot): string {
@@ -124,10 +206,12 @@ export class Foreground {
       lastStatus: this.lastStatus,
       announce: host.announced !== number,
       prepared: files.prepare(command, host.dialect),
-      hasErrorTrap,
+      ...before,
     });
     if (!this.isShadowed) return line;
-    return line.replace(/[^\n]*\n$/, this.report(number));
+    // The line that is replaced also puts back what was lent to the command.
+    const undo = request.overrides === undefined ? '' : putBack;
+    return line.replace(/[^\n]*\n$/, this.report(number) + undo);
   }
 
   private report(number: number): string {
@@ -135,16 +219,29 @@ export class Foreground {
     return this.isShadowed ? plainReport(number, files.directory.file('ctl')) : host.dialect.report(number);
   }
 
-  /** A quick command is over before anything of this is worth its cost. */
+  /** A quick command is over before anything of this is worth its cost, even setting a timer for each. */
   private watch(command: Command, slot: Slot): () => void {
     let stops: (() => void)[] = [];
-    const timer = setTimeout(() => {
+    this.sentAt = performance.now();
+    this.startToWatch = () => {
+      command.output.log.goLive();
       stops = [followWhenOpened(slot), this.lookForLostReport(command)];
-    }, watchAfterMs);
+    };
+    this.scheduleWatching(watchAfterMs);
     return () => {
-      clearTimeout(timer);
+      this.startToWatch = undefined;
       for (const stop of stops) stop();
     };
+  }
+
+  private scheduleWatching(inMs: number): void {
+    this.watchTimer ??= setTimeout(() => {
+      this.watchTimer = undefined;
+      if (this.startToWatch === undefined) return;
+      const early = watchAfterMs - (performance.now() - this.sentAt);
+      if (early > 0) this.scheduleWatching(early);
+      else this.startToWatch();
+    }, inMs);
   }
 
   /**
@@ -171,14 +268,17 @@ export class Foreground {
     return () => clearTimeout(timer);
   }
 
-  /** Only between commands is the shell's standard input the one it is sent its lines through. */
+  /**
+   * Only between commands is the shell's standard input the one it is sent its lines through; and only if it reads that does
+   * it wait for a line, and not for something that the wrapper itself has started.
+   */
   private isShellIdle(): boolean {
     const { pid } = this.host;
     try {
       return (
         pid !== undefined &&
         readlinkSync(`/proc/${pid}/fd/0`) === this.files.directory.file('in') &&
-        findProcess(pid)?.state === 'S'
+        readsStandardInput(pid)
       );
     } catch {
       return false;
@@ -198,7 +298,10 @@ export class Foreground {
   /** Takes what is left of the output, and names who goes on printing. */
   private async settle(end: Ending, slot: Slot): Promise<ForegroundResult> {
     if (await closesSoon(slot, holderGraceMs)) return { end, isClosed: true };
-    const heldOpenBy = holdersOf(slot.paths, { except: this.host.pid, since: this.host.since });
+    const heldOpenBy = holdersOf(slot.paths, {
+      except: [this.host.pid, ...this.files.keepers],
+      since: this.host.since,
+    });
     return { end: { ...end, heldOpenBy }, isClosed: false };
   }
 }

@@ -1,11 +1,12 @@
 import { readlinkSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SignalName } from '../../protocol/values';
-import type { CommandTraces } from '../processes/command-processes';
+import { reach } from '../checkpoints';
 import { identify, type ProcessIdentity, signalProcess } from '../processes/identity';
 import { climb, ladderFrom } from '../processes/kill-ladder';
-import { asStartTime, childrenOf, findProcess } from '../processes/process-table';
+import { childrenOf, findProcess } from '../processes/process-table';
 import type { Command } from './command';
+import { QuietInterrupt } from './quiet-interrupt';
 import type { ShellHost } from './shell-host';
 
 const interruptGraceMs = 1000;
@@ -15,30 +16,13 @@ const stopMs = 5;
 /** A command may itself have sent its stderr to where the shell's goes. */
 const patientLooks = 5;
 
-/** What a command's processes are known by. `others` are the subshells of background commands. */
-export function tracesOf(
-  command: Command,
-  root: number,
-  others: readonly number[],
-  since: string | undefined,
-): CommandTraces {
-  return {
-    commandId: command.id,
-    fifos: command.slot?.paths ?? [],
-    root,
-    others,
-    since,
-    startedAt: command.isFinished ? undefined : asStartTime(command.startedMonotonic),
-  };
-}
-
 /** Ends a background command with all its processes. Shells make such commands ignore an interrupt, so TERM comes first. */
 export async function endBackground(
   command: Command,
   signal: SignalName | undefined,
   processes: () => ProcessIdentity[],
 ): Promise<void> {
-  await endProcesses(signal ?? 'SIGTERM', processes);
+  await endProcesses(signal ?? 'SIGTERM', processes, command.subshell);
   await pauseUntil(command.finished, reportGraceMs);
 }
 
@@ -62,10 +46,15 @@ export async function endForeground(
   const ended = () => command.isFinished;
   const pause = (ms: number) => pauseUntil(command.finished, ms);
   if (signal === undefined || signal === 'SIGINT') {
-    const { hold, release } = holding(shell, reportAgain);
+    const endsLine = shell.dialect.endsLineOnInterrupt && shell.pid !== undefined;
+    const quiet = endsLine ? new QuietInterrupt(command, shell.pid) : undefined;
+    const { hold, release } = holding(shell, reportAgain, quiet);
     const rungs = [{ signal: 'SIGINT' as const, graceMs: interruptGraceMs }];
+    const signalFor = quiet && ((identity: ProcessIdentity) => quiet.signalFor(identity));
     // What it had started in the background is its own too, and ignores interrupts.
-    if (await climb({ rungs, processes, ended, pause, hold, release })) return endProcesses('SIGTERM', processes);
+    if (await climb({ rungs, processes, ended, pause, hold, release, signalFor })) {
+      return endProcesses('SIGTERM', processes, shell.identity);
+    }
   }
   shell.signal('SIGSTOP');
   await endProcesses(signal === undefined || signal === 'SIGINT' ? 'SIGTERM' : signal, processes);
@@ -83,7 +72,11 @@ export async function endForeground(
  * Stops the shell and its children while the command's processes are looked for: a short-lived child would be gone when it is
  * found. Meanwhile the shell gets its signals, so that it knows before any of them can end.
  */
-function holding(shell: ShellHost, reportAgain: () => void): { hold: () => void; release: () => void } {
+function holding(
+  shell: ShellHost,
+  reportAgain: () => void,
+  quiet: QuietInterrupt | undefined,
+): { hold: () => void; release: () => void } {
   let held: ProcessIdentity[] = [];
   let looks = 0;
   return {
@@ -91,12 +84,14 @@ function holding(shell: ShellHost, reportAgain: () => void): { hold: () => void;
       shell.signal('SIGSTOP');
       held = (shell.pid === undefined ? [] : childrenOf(shell.pid)).flatMap((pid) => identify(pid) ?? []);
       for (const child of held) signalProcess(child, 'SIGSTOP');
+      reach('interrupt-held');
       if (!isInCommand(shell.pid) && ++looks <= patientLooks) return;
       shell.signal('SIGINT');
       shell.signal(shell.dialect.abandonSignal);
     },
     release() {
       for (const child of held) signalProcess(child, 'SIGCONT');
+      if (quiet?.mustWait) return;
       shell.signal('SIGCONT');
       reportAgain();
     },
@@ -118,8 +113,26 @@ function isInCommand(pid: number | undefined): boolean {
   }
 }
 
-async function endProcesses(from: SignalName, processes: () => ProcessIdentity[]): Promise<void> {
-  await climb({ rungs: ladderFrom(from), processes, ended: () => processes().length === 0, pause: sleep });
+/**
+ * `parent` is held while they are signalled together, which stops them for a moment: a zsh that sees its child stopped goes
+ * round in circles from then on.
+ */
+async function endProcesses(
+  from: SignalName,
+  processes: () => ProcessIdentity[],
+  parent?: ProcessIdentity,
+): Promise<void> {
+  const signalParent = (signal: NodeJS.Signals) => () => {
+    if (parent !== undefined) signalProcess(parent, signal);
+  };
+  await climb({
+    rungs: ladderFrom(from),
+    processes,
+    ended: () => processes().length === 0,
+    pause: sleep,
+    hold: signalParent('SIGSTOP'),
+    release: signalParent('SIGCONT'),
+  });
 }
 
 async function pauseUntil(done: Promise<void>, ms: number): Promise<void> {

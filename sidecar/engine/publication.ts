@@ -1,8 +1,11 @@
+import { reach } from '../checkpoints';
 import type { LogStore } from '../output/log-store';
 import type { Command } from './command';
 
 const waitMs = 10;
 const longestWaitMs = 1000;
+/** Other sessions have their turn in between. */
+const sliceMs = 2;
 
 /**
  * Puts `N.exit` and `N.labelers.done` where outside readers look for them. Nobody who asked waits for that, so it is done in
@@ -12,9 +15,15 @@ export class Publication {
   private readonly exits = new Set<Command>();
   private readonly ends = new Set<Command>();
   private timer: NodeJS.Timeout | undefined;
+  /** When the first and when the last of those that wait came. */
   private since = 0;
+  private lastAt = 0;
 
-  constructor(private readonly logs: LogStore) {}
+  constructor(
+    private readonly logs: LogStore,
+    /** Called with nobody waiting, for whatever else can be put off. */
+    private readonly onIdle: () => void,
+  ) {}
 
   add(command: Command): void {
     this.exits.add(command);
@@ -33,27 +42,47 @@ export class Publication {
     return !this.ends.delete(command) || !wasWaiting;
   }
 
-  /** For a session that is never idle. */
-  flushIfDue(): void {
-    if (this.timer !== undefined && performance.now() - this.since > longestWaitMs) this.flush();
-  }
-
   flush(): void {
     clearTimeout(this.timer);
     this.timer = undefined;
-    for (const command of this.exits) this.logs.publishExit(command.output.log, command.end?.exitCode ?? null);
-    this.exits.clear();
-    for (const command of this.ends) this.logs.publishEnd(command.output.log);
-    this.ends.clear();
+    this.publish(Number.POSITIVE_INFINITY);
+    this.onIdle();
   }
 
-  private schedule(): void {
-    if (this.timer !== undefined) {
-      this.timer.refresh();
-      return;
+  /** Publishes what there is time for; whether that was all. */
+  private publish(deadline: number): boolean {
+    if (this.exits.size > 0) reach('exit-published');
+    for (const command of this.exits) {
+      if (performance.now() > deadline) return false;
+      this.exits.delete(command);
+      this.logs.publishExit(command.output.log, command.end?.exitCode ?? null);
+      // At once, so that no more logs are open at a time than must be.
+      if (this.ends.delete(command)) this.logs.publishEnd(command.output.log);
     }
-    this.since = performance.now();
-    this.timer = setTimeout(() => this.flush(), waitMs);
-    this.timer.unref();
+    for (const command of this.ends) {
+      if (performance.now() > deadline) return false;
+      this.ends.delete(command);
+      this.logs.publishEnd(command.output.log);
+    }
+    return true;
+  }
+
+  /** A timer that is already set looks for itself whether it is too early: cheaper than setting it anew for each command. */
+  private schedule(): void {
+    this.lastAt = performance.now();
+    if (this.timer !== undefined) return;
+    this.since = this.lastAt;
+    this.setTimer(waitMs);
+  }
+
+  private setTimer(inMs: number): void {
+    this.timer = setTimeout(() => {
+      const now = performance.now();
+      const early = Math.min(waitMs - (now - this.lastAt), longestWaitMs - (now - this.since));
+      if (early > 0) return this.setTimer(early);
+      if (!this.publish(now + sliceMs)) return this.setTimer(1);
+      this.timer = undefined;
+      this.onIdle();
+    }, inMs).unref();
   }
 }

@@ -1,31 +1,43 @@
-import { execFile } from 'node:child_process';
-import { chmodSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { failure } from '../../protocol/errors';
+import { type ProcessIdentity, signalProcess } from '../processes/identity';
+import { describeTrouble } from '../system-failure';
+import { makeKeptFifos } from './keeper';
 import { own } from './sweep';
 
-const run = promisify(execFile);
-const readySlots = 3;
+const readySlots = [0, 1, 2];
 
-const slotFifos = (directory: string, slot: number) => ['o', 'e', 'i'].map((kind) => join(directory, `${kind}${slot}`));
+const slotFifos = (directory: string, slot: number) => ({
+  outputs: ['o', 'e'].map((kind) => join(directory, `${kind}${slot}`)),
+  input: join(directory, `i${slot}`),
+});
 
-async function makeFifos(paths: string[]): Promise<void> {
+/** What cannot be removed now is swept by the next sidecar. */
+function removeIfPossible(path: string): void {
   try {
-    await run('mkfifo', ['-m', '600', ...paths]);
-  } catch (error) {
-    throw failure.shellStartFailed(
-      `The session's FIFOs could not be made: ${(error as Error).message.split('\n')[0]}. Is the runtime directory writable?`,
-    );
+    rmSync(path, { recursive: true, force: true });
+  } catch {
+    // A read-only file system, for one.
   }
 }
 
 /** A session's runtime directory: FIFOs, the shell's boot text, snapshots. Nothing in it outlives the session. */
 export class SessionDirectory {
-  private slots = readySlots;
   private isRemoved = false;
 
-  constructor(readonly path: string) {}
+  /** `keepers` hold its FIFOs open; they are part of the session and of no command. */
+  constructor(
+    readonly path: string,
+    readonly keepers: ProcessIdentity[],
+    readonly slots: number[] = [...readySlots],
+  ) {}
+
+  /** The directory of a session that is already there. */
+  static existing(path: string, keepers: ProcessIdentity[]): SessionDirectory {
+    const slots = readdirSync(path).flatMap((name) => (/^i\d+$/.test(name) ? [Number(name.slice(1))] : []));
+    return new SessionDirectory(path, keepers, slots);
+  }
 
   file(name: string): string {
     return join(this.path, name);
@@ -39,20 +51,23 @@ export class SessionDirectory {
 
   /** Makes the FIFOs of one more slot and answers with its number. */
   async addSlot(): Promise<number> {
-    const slot = this.slots++;
-    await makeFifos(slotFifos(this.path, slot));
+    const slot = Math.max(-1, ...this.slots) + 1;
+    this.slots.push(slot);
+    const { outputs, input } = slotFifos(this.path, slot);
+    this.keepers.push(await makeKeptFifos(outputs, [input]));
     return slot;
-  }
-
-  get readySlots(): number[] {
-    return Array.from({ length: readySlots }, (_, slot) => slot);
   }
 
   remove(): void {
     if (this.isRemoved) return;
     this.isRemoved = true;
-    rmSync(this.path, { recursive: true, force: true });
+    removeIfPossible(this.path);
   }
+}
+
+interface Spare {
+  path: string;
+  keeper: ProcessIdentity;
 }
 
 /**
@@ -60,7 +75,7 @@ export class SessionDirectory {
  * the shell.
  */
 export class SessionDirectories {
-  private spare: Promise<string> | undefined;
+  private spare: Promise<Spare> | undefined;
   private count = 0;
   private isDisposed = false;
 
@@ -70,11 +85,12 @@ export class SessionDirectories {
   }
 
   async take(sessionId: string): Promise<SessionDirectory> {
-    const spare = this.spare ?? this.make();
+    const making = this.spare ?? this.make();
     this.spare = undefined;
+    const { path: made, keeper } = await making;
     const path = join(this.root, sessionId);
-    renameSync(await spare, path);
-    return new SessionDirectory(path);
+    renameSync(made, path);
+    return new SessionDirectory(path, [keeper]);
   }
 
   /** Begins to make the next one; called when the shell that took the last is already starting. */
@@ -90,15 +106,24 @@ export class SessionDirectories {
     this.isDisposed = true;
     const spare = await this.spare?.catch(() => undefined);
     this.spare = undefined;
-    if (spare !== undefined) rmSync(spare, { recursive: true, force: true });
+    if (spare === undefined) return;
+    signalProcess(spare.keeper, 'SIGKILL');
+    removeIfPossible(spare.path);
   }
 
-  private async make(): Promise<string> {
+  private async make(): Promise<Spare> {
     const path = join(this.root, `spare-${process.pid}-${this.count++}`);
-    mkdirSync(path, { mode: 0o700 });
-    own(path);
-    const slots = Array.from({ length: readySlots }, (_, slot) => slotFifos(path, slot));
-    await makeFifos([join(path, 'in'), join(path, 'ctl'), ...slots.flat()]);
-    return path;
+    const slots = readySlots.map((slot) => slotFifos(path, slot));
+    const kept = [join(path, 'in'), join(path, 'ctl'), ...slots.flatMap(({ outputs }) => outputs)];
+    const inputs = slots.map(({ input }) => input);
+    try {
+      mkdirSync(path, { mode: 0o700 });
+      own(path);
+      return { path, keeper: await makeKeptFifos(kept, inputs) };
+    } catch (error) {
+      removeIfPossible(path);
+      const why = describeTrouble(error);
+      throw why === undefined ? error : failure.shellStartFailed(`The session's directory could not be made. ${why}`);
+    }
   }
 }

@@ -1,32 +1,42 @@
-import { Mutex } from 'async-mutex';
+import { Semaphore } from 'async-mutex';
 import { failure, LimpetError } from '../../protocol/errors';
 import type { Limits } from '../../protocol/limits';
 import type { Activity, SessionInfo, SessionState, SignalName } from '../../protocol/values';
+import { reach } from '../checkpoints';
 import { CommandOutput } from '../output/command-output';
 import type { LogStore } from '../output/log-store';
 import type { Slot } from '../output/slot';
 import { SlotPool } from '../output/slot-pool';
 import { activityOf, readsFrom } from '../processes/activity';
-import { processesOfCommand, processesOfSession } from '../processes/command-processes';
-import { type ProcessIdentity, signalProcess } from '../processes/identity';
-import { killAll, killOnce } from '../processes/kill-ladder';
-import { openFiles } from '../processes/process-table';
+import type { SessionTraces } from '../processes/command-processes';
+import { signalProcess } from '../processes/identity';
+import { collected, killAll, killOnce } from '../processes/kill-ladder';
+import { findProcess, openFiles } from '../processes/process-table';
+import { systemFailure } from '../system-failure';
 import { Background } from './background';
 import { Command, type CommandRequest, type Ending } from './command';
 import { SessionFiles } from './command-files';
-import { Foreground } from './foreground';
-import { endBackground, endForeground, tracesOf } from './interruption';
+import { Foreground, type ForegroundResult } from './foreground';
+import { endBackground, endForeground } from './interruption';
+import type { SessionCondition, SessionFoundation } from './journal-records';
 import { Publication } from './publication';
+import { resumedCommand } from './resumed-command';
+import type { SavedCommand, SavedSession } from './saved-session';
 import type { SessionDirectory } from './session-directory';
+import { SessionJournal } from './session-journal';
+import { SessionProcesses } from './session-processes';
 import { transition } from './session-state';
 import { ShellHost, type ShellHostOptions } from './shell-host';
 import type { StandardInput } from './standard-input';
+import { disown } from './sweep';
 
 const snapshotAfterMs = 100;
 
 export interface SessionOptions extends Omit<ShellHostOptions, 'sessionId'> {
   id: string;
   name: string;
+  /** Milliseconds since 1970; now by default. */
+  createdAt?: number;
   envKeys: string[];
   defaultTimeoutMs: number | undefined;
   idleTimeoutMs: number | undefined;
@@ -36,6 +46,10 @@ export interface SessionOptions extends Omit<ShellHostOptions, 'sessionId'> {
   onChange: (session: Session, command?: Command) => void;
   onFinished: (command: Command) => void;
   onIdleTimeout: (session: Session) => void;
+  /** Something failed that nobody is to blame for but us. */
+  onBug: (session: Session, thrown: unknown) => void;
+  /** The journal cannot be written: the session would not survive this process. */
+  onUnrecorded: (session: Session, error: unknown) => void;
 }
 
 /** A shell and its commands, one after the other. */
@@ -43,15 +57,18 @@ export class Session {
   readonly commands = new Map<string, Command>();
   name: string;
   state: SessionState = 'creating';
-  private readonly createdAt = new Date();
+  private readonly createdAt: number;
   private lastActiveAt = Date.now();
-  private readonly mutex = new Mutex();
+  /** Of one, which is a mutex with fewer promises on the way of every command. */
+  private readonly mutex = new Semaphore(1);
   private readonly host: ShellHost;
   private readonly files: SessionFiles;
   private readonly foreground: Foreground;
   private readonly background: Background;
   private readonly slots: SlotPool;
   private readonly publication: Publication;
+  private readonly processes: SessionProcesses;
+  private readonly journal: SessionJournal;
   private active: Command | undefined;
   private nextNumber = 1;
   private queued = 0;
@@ -62,43 +79,86 @@ export class Session {
   private constructor(private readonly options: SessionOptions) {
     const { id, directory, logs } = options;
     this.name = options.name;
-    this.files = new SessionFiles(directory);
-    this.host = new ShellHost(
-      { ...options, sessionId: id },
-      {
-        reported: (number, status, cwd) => this.foreground.reported(number, status, cwd),
-        unprepared: (why) => this.foreground.unprepared(why),
-        exited: (exit) => this.foreground.exited(exit),
-        backgroundStarted: (number, pid) => this.background.started(number, pid),
-        backgroundEnded: (number, status) => void this.background.ended(number, status),
-      },
-    );
+    this.createdAt = options.createdAt ?? Date.now();
+    this.files = new SessionFiles(directory, (command, keeper) => {
+      command.inputKeeper = keeper;
+      this.journal.inputKept(command, keeper);
+    });
+    try {
+      this.host = new ShellHost(
+        { ...options, sessionId: id },
+        {
+          reported: (number, status, cwd) => this.foreground.reported(number, status, cwd),
+          repeated: (question, number, status, cwd) => this.foreground.repeated(question, number, status, cwd),
+          changed: () => this.journal.changed(),
+          unprepared: (why) => this.foreground.unprepared(why),
+          exited: (exit) => this.foreground.exited(exit),
+          backgroundStarted: (number, pid) => this.background.started(number, pid),
+          backgroundEnded: (number, status) => void this.background.ended(number, status),
+        },
+      );
+    } catch (error) {
+      this.files.dispose();
+      throw error;
+    }
     this.foreground = new Foreground(this.host, this.files);
     this.background = new Background(
       this.host,
       this.files,
-      (command) => this.changed(command),
+      (command) => {
+        if (command.subshell !== undefined) this.journal.subshell(command, command.subshell);
+        this.changed(command);
+      },
       (command, end, slot) => {
         this.finish(command, end);
         this.letGo(command, slot);
       },
     );
-    this.slots = new SlotPool(directory.path, directory.readySlots, () => directory.addSlot());
-    this.publication = new Publication(logs);
+    this.slots = new SlotPool(directory.path, directory.slots, () => this.addSlot());
+    this.processes = new SessionProcesses(id, this.host, this.background, this.files);
+    this.journal = new SessionJournal(
+      directory.file('journal'),
+      {
+        foundation: foundationOf(options, this.createdAt),
+        condition: () => this.condition(),
+        commands: () => this.commands.values(),
+      },
+      (error) => options.onUnrecorded(this, error),
+    );
+    this.publication = new Publication(logs, () => this.whileIdle());
     logs.makeDirectory(id);
   }
 
   static async create(options: SessionOptions): Promise<Session> {
-    const session = new Session(options);
+    const session = Session.make(options);
     try {
       await session.host.start();
     } catch (error) {
       await session.destroy();
       throw error;
     }
+    session.journal.rewrite();
     session.enter('idle');
     session.restartIdleTimer();
+    reach('session-ready');
     return session;
+  }
+
+  /** Goes on with a session of a sidecar that is gone: its shell, its commands and its queue. */
+  static adopt(options: SessionOptions, saved: SavedSession): Session {
+    const session = new Session(options);
+    session.resume(saved);
+    return session;
+  }
+
+  /** Out of descriptors, for one: then nothing of it stays. */
+  private static make(options: SessionOptions): Session {
+    try {
+      return new Session(options);
+    } catch (error) {
+      options.directory.remove();
+      throw error;
+    }
   }
 
   get id(): string {
@@ -124,7 +184,7 @@ export class Session {
       pid: host.pid ?? null,
       state: this.state,
       cwd: host.cwd,
-      createdAt: this.createdAt.toISOString(),
+      createdAt: new Date(this.createdAt).toISOString(),
       lastActiveAt: new Date(this.lastActiveAt).toISOString(),
       restarts: host.restarts,
       ...(running === undefined ? {} : { runningCommand: running.brief() }),
@@ -137,6 +197,7 @@ export class Session {
 
   rename(name: string): void {
     this.name = name;
+    this.journal.changed();
     this.changed();
   }
 
@@ -144,14 +205,19 @@ export class Session {
   submit(request: CommandRequest, onBusy: 'queue' | 'reject'): Command {
     this.refuseIfFull(request, onBusy);
     const number = this.nextNumber++;
-    const output = new CommandOutput(this.options.logs.create(this.id, number), request.maxOutputBytes);
+    const log = this.options.logs.create(this.id, number);
+    const output = new CommandOutput(log, request.maxOutputBytes, this.journal.chunksOf(number));
     const command = new Command(this.id, number, request, output);
     this.commands.set(command.id, command);
     if (request.stdin.kind === 'open') this.files.keepInputOpen(command);
     this.queued++;
     this.lastActiveAt = Date.now();
-    if (this.mutex.isLocked()) this.changed(command);
-    void this.mutex.runExclusive(() => this.perform(command));
+    this.journal.taken(command);
+    if (this.mutex.isLocked()) {
+      this.journal.flush();
+      this.changed(command);
+    }
+    void this.performInTurn(command);
     return command;
   }
 
@@ -160,7 +226,9 @@ export class Session {
   }
 
   endInput(command: Command): void {
-    this.files.input(command)?.end((path) => this.processes().some(({ pid }) => openFiles(pid).includes(path)));
+    command.inputEnded = true;
+    this.journal.inputEnded(command);
+    this.files.input(command)?.end((path) => this.processes.all().some(({ pid }) => openFiles(pid).includes(path)));
   }
 
   /** Ends a command. Resolves when it is gone, or when everything was tried. */
@@ -173,33 +241,38 @@ export class Session {
       this.publication.ended(command);
       return;
     }
-    if (command.isFinished) return;
+    // What was left to another sidecar is that one's to end: a time-out that comes now comes there too.
+    if (command.isFinished || this.isTerminated) return;
     command.ending ??= why;
-    command.interruption ??= this.end(command, signal);
+    if (command.interruption === undefined) {
+      this.journal.interrupted(command);
+      command.interruption = this.end(command, signal);
+    }
     await command.interruption;
   }
 
   private async end(command: Command, signal: SignalName | undefined): Promise<void> {
+    const processes = () => (this.isTerminated ? [] : this.processes.of(command));
     if (command.request.background) {
-      await endBackground(command, signal, () => this.processesOf(command));
+      await endBackground(command, signal, processes);
       this.background.abandon(command, 'It would not end and may still be there.');
       return;
     }
     await endForeground(command, signal, {
       shell: this.host,
-      processes: () => this.processesOf(command),
+      processes,
       reportAgain: () => this.foreground.reportAgain(command),
     });
   }
 
   /** Sends a signal that does not end a command. */
   signal(command: Command, signal: SignalName): void {
-    for (const identity of this.processesOf(command)) signalProcess(identity, signal);
+    for (const identity of this.processes.of(command)) signalProcess(identity, signal);
   }
 
   /** What a running command is doing, by what the kernel says of its processes. */
   activity(command: Command): Activity {
-    const pids = this.processesOf(command).map(({ pid }) => pid);
+    const pids = this.processes.of(command).map(({ pid }) => pid);
     return activityOf({ pids, stdin: this.files.input(command)?.fifo });
   }
 
@@ -208,29 +281,56 @@ export class Session {
     const fifo = this.files.input(command)?.fifo;
     if (fifo === undefined) return false;
     const shell = this.host.identity;
-    return [...this.processesOf(command), ...(shell === undefined ? [] : [shell])].some(({ pid }) =>
+    return [...this.processes.of(command), ...(shell === undefined ? [] : [shell])].some(({ pid }) =>
       readsFrom(pid, fifo),
     );
   }
 
-  /** Kills everything the session started, and forgets it. */
-  destroy(): Promise<void> {
-    this.destroying ??= this.tearDown();
+  /** Kills everything the session started, and forgets it. `killing` is when somebody else has begun with that. */
+  destroy(killing?: Promise<unknown>): Promise<void> {
+    this.destroying ??= this.tearDown(killing);
     return this.destroying;
   }
 
   /** As destroy, for a process that has no time left: nothing is waited for or answered. */
   killNow(): void {
-    killOnce(() => this.processes());
+    killOnce(() => this.processes.all());
     this.options.directory.remove();
   }
 
-  private async tearDown(): Promise<void> {
+  /** Lets go of the session without ending anything in it: another sidecar goes on with it. Everything read is noted. */
+  leave(): void {
+    // One that is being destroyed is destroyed, if not by this sidecar then by the next.
+    if (this.isTerminated) return;
+    this.destroying = Promise.resolve();
     this.enter('terminated');
-    clearTimeout(this.snapshotTimer);
-    clearTimeout(this.idleTimer);
-    await killAll(() => this.processes());
+    this.stopTimers();
+    this.slots.dispose();
+    this.publication.flush();
+    this.files.leave();
+    this.host.dispose();
+    this.journal.rewrite();
+    this.journal.close();
+    disown(this.options.directory.path);
+    for (const command of this.commands.values()) {
+      command.output.log.save();
+      command.output.log.close();
+      if (!command.isFinished) command.handOver();
+    }
+  }
+
+  /** What somebody was shown of the output must be known to whoever goes on with it. */
+  noteOutput(): void {
+    this.journal.flush();
+  }
+
+  private async tearDown(killing: Promise<unknown> | undefined): Promise<void> {
+    this.enter('terminated');
+    this.stopTimers();
+    this.journal.destroyed();
+    await (killing ?? killAll(() => this.processes.all()));
     await this.host.exited;
+    await collected(this.options.directory.keepers);
     for (const command of this.commands.values()) {
       if (command.isFinished) continue;
       command.slot?.drain();
@@ -242,9 +342,98 @@ export class Session {
     this.host.dispose();
     this.slots.dispose();
     this.publication.flush();
+    this.journal.close();
     for (const command of this.commands.values()) command.output.log.close();
     this.files.dispose();
     this.options.logs.leave(this.id);
+  }
+
+  private resume(saved: SavedSession): void {
+    const { condition, commands } = saved;
+    this.name = condition.name;
+    this.nextNumber = saved.nextNumber;
+    this.foreground.hasErrorTrap = condition.hasErrorTrap;
+    this.foreground.isShadowed = condition.isShadowed;
+    const isBegun = ({ began, request }: SavedCommand) => began !== undefined && !request.background;
+    this.host.resume(condition, Math.max(0, ...commands.filter(isBegun).map(({ number }) => number)));
+    this.enter('idle');
+    const isBusy = commands.some((command) => isBegun(command) && command.ended === undefined);
+    if (!isBusy) void this.mutex.runExclusive(() => this.foreground.getToKnow());
+    for (const command of commands) this.resumeCommand(command);
+    this.journal.rewrite();
+    this.restartIdleTimer();
+  }
+
+  private resumeCommand(saved: SavedCommand): void {
+    const { logs } = this.options;
+    const command = resumedCommand(saved, this.id, logs, this.journal.chunksOf(saved.number));
+    this.commands.set(command.id, command);
+    const slot = saved.began === undefined || saved.isFreed ? undefined : this.slots.claim(saved.began.slot);
+    command.slot = slot;
+    slot?.bind(command.output);
+    if (saved.ended !== undefined) this.resumeEnded(command, slot);
+    else if (slot !== undefined) this.resumeRunning(command, slot, saved);
+    else {
+      if (command.request.stdin.kind === 'open') this.files.keepInputOpen(command);
+      this.queued++;
+      void this.mutex.runExclusive(() => this.perform(command));
+    }
+  }
+
+  private resumeEnded(command: Command, slot: Slot | undefined): void {
+    this.publication.add(command);
+    if (slot !== undefined) {
+      this.letGo(command, slot);
+      return;
+    }
+    command.output.end();
+    this.publication.ended(command);
+  }
+
+  private resumeRunning(command: Command, slot: Slot, saved: SavedCommand): void {
+    this.options.logs.reopen(command.output.log);
+    if (command.request.stdin.kind === 'open') this.files.resumeInput(command, slot, saved.inputKeeper);
+    if (saved.inputEnded === true) this.endInput(command);
+    if (command.request.background) {
+      this.background.resume(command, slot, saved.subshell ?? this.processes.subshellOf(slot.paths));
+    } else {
+      const work = () => this.foreground.resume(command, slot, () => this.forgetOldCommands());
+      void this.mutex.runExclusive(() =>
+        this.performForeground(command, slot, work).catch((error: unknown) =>
+          this.failUnlessTerminated(command, error),
+        ),
+      );
+    }
+    const timer = this.startTimer(command);
+    if (timer !== undefined) void command.finished.then(() => clearTimeout(timer));
+    if (saved.interrupted === undefined) return;
+    // Whoever was ending it may have stopped its processes, and did not live to continue them.
+    for (const stopped of this.processes.all()) {
+      if (findProcess(stopped.pid)?.state === 'T') signalProcess(stopped, 'SIGCONT');
+    }
+    void this.interrupt(command, saved.interrupted);
+  }
+
+  /** What the session's processes are known by. */
+  get traces(): SessionTraces {
+    return this.processes.traces;
+  }
+
+  private async addSlot(): Promise<number> {
+    const slot = await this.options.directory.addSlot();
+    this.journal.changed();
+    return slot;
+  }
+
+  private condition(): SessionCondition {
+    const { hasErrorTrap, isShadowed } = this.foreground;
+    const { keepers } = this.options.directory;
+    return { name: this.name, ...this.host.condition, hasErrorTrap, isShadowed, keepers };
+  }
+
+  private stopTimers(): void {
+    clearTimeout(this.snapshotTimer);
+    clearTimeout(this.idleTimer);
   }
 
   private get isTerminated(): boolean {
@@ -269,6 +458,15 @@ export class Session {
     }
   }
 
+  private async performInTurn(command: Command): Promise<void> {
+    const [, release] = await this.mutex.acquire();
+    try {
+      await this.perform(command);
+    } finally {
+      release();
+    }
+  }
+
   private async perform(command: Command): Promise<void> {
     if (command.isFinished || this.isTerminated) return;
     this.queued--;
@@ -276,23 +474,44 @@ export class Session {
       const taken = this.slots.take();
       const slot = taken instanceof Promise ? await taken : taken;
       if (this.isTerminated) return;
+      this.options.logs.saveFor(command.request.text);
       command.slot = slot;
       command.begin();
       slot.bind(command.output);
+      this.journal.began(command, slot);
       const timer = this.startTimer(command);
       if (command.request.background) await this.background.start(command, slot);
-      else await this.performForeground(command, slot);
+      else
+        await this.performForeground(command, slot, () =>
+          this.foreground.run(command, slot, () => this.forgetOldCommands()),
+        );
       if (timer !== undefined) void command.finished.then(() => clearTimeout(timer));
     } catch (error) {
-      if (!this.isTerminated) this.fail(command, error instanceof LimpetError ? error : failure.internal());
+      this.failUnlessTerminated(command, error);
     }
   }
 
-  private async performForeground(command: Command, slot: Slot): Promise<void> {
+  private failUnlessTerminated(command: Command, error: unknown): void {
+    if (!this.isTerminated) this.fail(command, this.explain(error));
+  }
+
+  private explain(error: unknown): LimpetError {
+    if (error instanceof LimpetError) return error;
+    const refused = systemFailure(error);
+    if (refused !== undefined) return refused;
+    this.options.onBug(this, error);
+    return failure.internal();
+  }
+
+  private async performForeground(command: Command, slot: Slot, work: () => Promise<ForegroundResult>): Promise<void> {
+    const { hasErrorTrap, isShadowed } = this.foreground;
     this.active = command;
     this.enter('running', command);
     try {
-      const result = await this.foreground.run(command, slot, () => this.whileShellWorks());
+      const result = await work();
+      if (hasErrorTrap !== this.foreground.hasErrorTrap || isShadowed !== this.foreground.isShadowed) {
+        this.journal.changed();
+      }
       if (result === undefined || this.isTerminated) return;
       if ('error' in result) return this.fail(command, result.error);
       this.finish(command, result.end);
@@ -305,10 +524,9 @@ export class Session {
     }
   }
 
-  /** The moment for what can wait: the shell is at work, and nobody waits for the sidecar. */
-  private whileShellWorks(): void {
-    this.options.logs.prepare();
-    this.publication.flushIfDue();
+  private whileIdle(): void {
+    this.forgetOldCommands();
+    this.journal.tidy();
   }
 
   /** Back to idleness, and to what was put off until then. */
@@ -316,17 +534,23 @@ export class Session {
     this.active = undefined;
     this.enter('idle', command);
     this.restartIdleTimer();
-    if (this.snapshotTimer === undefined) {
-      this.snapshotTimer = setTimeout(() => void this.takeSnapshot(), snapshotAfterMs);
-      this.snapshotTimer.unref();
-    } else {
-      this.snapshotTimer.refresh();
-    }
+    this.scheduleSnapshot(snapshotAfterMs);
+  }
+
+  /** A timer that is already set is left alone and looks for itself whether it is too early: cheaper than setting it anew. */
+  private scheduleSnapshot(inMs: number): void {
+    this.snapshotTimer ??= setTimeout(() => {
+      this.snapshotTimer = undefined;
+      const early = snapshotAfterMs - (Date.now() - this.lastActiveAt);
+      if (early > 0) this.scheduleSnapshot(early);
+      else void this.takeSnapshot();
+    }, inMs).unref();
   }
 
   private async takeSnapshot(): Promise<void> {
     if (this.mutex.isLocked() || this.isTerminated) return;
-    await this.mutex.runExclusive(() => this.host.snapshot());
+    // What could not be saved now is saved when the session is next idle.
+    await this.mutex.runExclusive(() => this.host.snapshot()).catch(() => {});
   }
 
   private fail(command: Command, error: LimpetError): void {
@@ -343,46 +567,42 @@ export class Session {
   private settle(command: Command): void {
     this.lastActiveAt = Date.now();
     this.files.closeInput(command);
+    this.journal.ended(command);
     this.publication.add(command);
     this.options.onFinished(command);
-    this.forgetOldCommands();
     this.changed(command);
   }
 
   /** The slot is free when nobody has it open any more; until then what comes is still this command's. */
   private letGo(command: Command, slot: Slot): void {
+    command.output.log.goLive();
     slot.linger(() => this.slotEnded(command, slot));
   }
 
   private slotEnded(command: Command, slot: Slot): void {
     command.slot = undefined;
+    this.journal.freed(command);
     this.publication.ended(command);
     if (!this.isTerminated) this.slots.giveBack(slot);
   }
 
+  /** Done while the shell is at work or the session idle, when nobody waits for it. */
   private forgetOldCommands(): void {
     const { limits, logs } = this.options;
     for (const command of this.commands.values()) {
       if (this.commands.size <= limits.maxRememberedCommands) return;
       if (!command.isFinished || !command.output.ended) continue;
       this.commands.delete(command.id);
+      this.journal.forgotten(command);
       logs.forget(command.output.log, this.publication.drop(command));
     }
   }
 
   private startTimer(command: Command): NodeJS.Timeout | undefined {
     const ms = command.request.timeoutMs ?? this.options.defaultTimeoutMs;
-    return ms === undefined ? undefined : setTimeout(() => void this.interrupt(command, 'timed_out'), ms);
-  }
-
-  private processes(): ProcessIdentity[] {
-    const { pid: shell, since } = this.host;
-    return processesOfSession({ sessionId: this.id, directory: this.options.directory.path, shell, since });
-  }
-
-  private processesOf(command: Command): ProcessIdentity[] {
-    const root = command.request.background ? command.pid : this.host.pid;
-    return root === undefined ? [] : processesOfCommand(tracesOf(command, root, this.background.pids, this.host.since));
+    if (ms === undefined) return undefined;
+    const left = Math.max(0, ms - (performance.now() - command.startedMonotonic));
+    return setTimeout(() => void this.interrupt(command, 'timed_out'), left);
   }
 
   private restartIdleTimer(): void {
@@ -405,4 +625,9 @@ export class Session {
   private changed(command?: Command): void {
     this.options.onChange(this, command);
   }
+}
+
+function foundationOf(options: SessionOptions, createdAt: number): SessionFoundation {
+  const { shell, profile, cwd, env, envKeys, defaultTimeoutMs, idleTimeoutMs } = options;
+  return { shell: shell.path, profile, cwd, env, envKeys, defaultTimeoutMs, idleTimeoutMs, createdAt };
 }

@@ -1,5 +1,7 @@
 import { failure, LimpetError } from '../../protocol/errors';
-import type { ProcessIdentity } from '../processes/identity';
+import { reach } from '../checkpoints';
+import { readersOf } from '../processes/command-processes';
+import { isAlive, type ProcessIdentity, signalProcess } from '../processes/identity';
 import type { Profile } from '../shells/dialect';
 import type { Shell } from '../shells/find-shells';
 import { Channel, type Record4 } from './channel';
@@ -9,6 +11,22 @@ import { type ShellExit, ShellProcess } from './shell-process';
 import { Snapshots } from './snapshots';
 
 const snapshotDeadlineMs = 2000;
+
+/** What must be known of a shell to go on with it in another process. */
+export interface HostCondition {
+  shell?: ProcessIdentity | undefined;
+  ended?: EndedShell | undefined;
+  since?: string | undefined;
+  restarts: number;
+  notes: string[];
+  cwd: string;
+  snapshotUpTo: number;
+}
+
+/** How a shell ended, and the last command it had been given. */
+interface EndedShell extends ShellExit {
+  lastNumber: number;
+}
 
 export interface ShellHostOptions {
   shell: Shell;
@@ -24,12 +42,16 @@ export interface ShellHostOptions {
 export interface ShellListener {
   /** The foreground command ended. */
   reported(number: number, status: number, cwd: string): void;
+  /** What the shell last reported, because it was asked. */
+  repeated(question: string, number: number, status: number, cwd: string): void;
   /** The foreground command could not be given its directory (1) or environment (2). */
   unprepared(why: string): void;
   backgroundStarted(number: number, pid: number): void;
   backgroundEnded(number: number, status: number): void;
   /** The shell itself ended. */
   exited(exit: ShellExit): void;
+  /** Something changed that another sidecar would have to know. */
+  changed(): void;
 }
 
 /** Keeps a session's shell: starts it, replaces it when it ends, and knows how to bring its state back. */
@@ -48,6 +70,10 @@ export class ShellHost {
   since: string | undefined;
   readonly channel: Channel;
   private process: ShellProcess | undefined;
+  private isDisposed = false;
+  private ended: EndedShell | undefined;
+  /** Records from before this sidecar was there are not about what it asked for. */
+  private hasCaughtUp = true;
   private profile: Profile;
   private readonly snapshots: Snapshots;
   private onSnapshot: () => void = () => {};
@@ -80,8 +106,8 @@ export class ShellHost {
   }
 
   /** Resolves when the present shell has ended. */
-  get exited(): Promise<unknown> {
-    return this.process?.exited ?? Promise.resolve();
+  get exited(): Promise<ShellExit | undefined> {
+    return this.process?.exited ?? Promise.resolve(undefined);
   }
 
   /** Starts the first shell; one whose rc files keep it from starting starts without them. */
@@ -98,10 +124,46 @@ export class ShellHost {
     }
   }
 
+  /** Goes on with the shell of a sidecar that is gone, whether it still lives or not. */
+  resume(saved: HostCondition, lastNumber: number): void {
+    const { shell, since, restarts, notes, cwd, snapshotUpTo } = saved;
+    this.since = since;
+    this.restarts = restarts;
+    this.notes = notes;
+    this.cwd = cwd;
+    this.lastNumber = lastNumber;
+    this.announced = lastNumber + 1;
+    this.snapshots.upTo = snapshotUpTo;
+    this.hasCaughtUp = false;
+    this.ended = saved.ended;
+    const process = ShellProcess.adopt(shell, this.options.directory, saved.ended);
+    if (saved.ended !== undefined || shell === undefined || !isAlive(shell)) this.endUnfinished();
+    // It may have been stopped by a sidecar that was about to interrupt it, and did not live to continue it.
+    process.signal('SIGCONT');
+    this.adopt(process);
+  }
+
+  get condition(): HostCondition {
+    const { identity, ended, since, restarts, notes, cwd, snapshots } = this;
+    return { shell: identity, ended, since, restarts, notes, cwd, snapshotUpTo: snapshots.upTo };
+  }
+
   /** Makes sure that there is a shell, which may have ended while nothing ran. Answers with what had to be done. */
   async ensure(): Promise<string[]> {
     const exit = this.process?.exit;
     return exit === undefined ? [] : this.recover(exit);
+  }
+
+  /** Whether the shell ended before it was given that command. */
+  endedBefore(number: number): boolean {
+    return this.ended !== undefined && this.ended.lastNumber < number;
+  }
+
+  /** The shell ended without having read that command, so the next one is given it. */
+  neverGave(number: number): void {
+    if (this.ended !== undefined) this.ended.lastNumber = number - 1;
+    this.lastNumber = number - 1;
+    this.listener.changed();
   }
 
   /** Replaces a shell that ended. */
@@ -117,9 +179,11 @@ export class ShellHost {
       },
       (process) => this.adopt(process),
     );
+    this.ended = undefined;
     this.flags = '';
     this.cwd = ready.cwd === '' ? this.cwd : ready.cwd;
     this.notes = notes;
+    this.listener.changed();
     return notes;
   }
 
@@ -131,7 +195,7 @@ export class ShellHost {
 
   /** Signals the shell alone. */
   signal(signal: NodeJS.Signals): void {
-    this.process?.signal(signal);
+    if (!this.isDisposed) this.process?.signal(signal);
   }
 
   /** Takes a snapshot, unless the last one is still true. Only while no command runs. */
@@ -148,7 +212,19 @@ export class ShellHost {
   }
 
   dispose(): void {
+    this.isDisposed = true;
     this.channel.dispose();
+  }
+
+  /**
+   * A sidecar that is gone may have begun to start a shell in place of the one that ended, of which nobody knows more than
+   * that it reads the lines that are meant for the next.
+   */
+  private endUnfinished(): void {
+    const { directory } = this.options;
+    const kept = directory.keepers.map(({ pid }) => pid);
+    const readers = readersOf(directory.file('in')).filter(({ pid }) => !kept.includes(pid));
+    for (const reader of readers) signalProcess(reader, 'SIGKILL');
   }
 
   private async startFresh(): Promise<void> {
@@ -170,22 +246,35 @@ export class ShellHost {
       if (this.process !== process) return;
       // What the shell said before it ended counts.
       this.channel.drainRecords();
+      // One that ends while it starts is not the one that the commands were given to.
+      this.ended ??= { ...exit, lastNumber: this.lastNumber };
+      this.listener.changed();
       this.listener.exited(exit);
     });
   }
 
   private onRecord([kind, number, value, cwd]: Record4): void {
+    reach('record-read');
     const { listener } = this;
-    if (kind === 'D') {
-      const [status = '', flags] = value.split(' ');
-      if (flags !== undefined) this.flags = flags;
-      listener.reported(Number(number), Number(status), cwd);
+    if (kind === 'D' || kind === 'A') {
+      const statusEnd = value.indexOf(' ');
+      if (statusEnd >= 0) this.flags = value.slice(statusEnd + 1);
+      const status = Number(statusEnd < 0 ? value : value.slice(0, statusEnd));
+      if (kind === 'D') listener.reported(Number(number), status, cwd);
+      else {
+        const [counted = '', question = ''] = number.split(':');
+        this.hasCaughtUp = true;
+        listener.repeated(question, Number(counted), status, cwd);
+      }
     } else if (kind === 'F') listener.unprepared(value);
     else if (kind === 'P') listener.backgroundStarted(Number(number), Number(value));
     else if (kind === 'E') listener.backgroundEnded(Number(number), Number(value));
     else if (kind === 'B') this.process?.reportReady({ restored: number, cwd });
     else if (kind === 'T') {
-      if (number === '0') this.snapshots.complete(this.lastNumber);
+      if (number === '0') {
+        this.snapshots.complete(this.hasCaughtUp ? this.lastNumber : 0);
+        this.listener.changed();
+      }
       this.onSnapshot();
     }
   }

@@ -1,15 +1,19 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { failure } from '../../protocol/errors';
-import { identify, type ProcessIdentity, signalProcess } from '../processes/identity';
+import { reach } from '../checkpoints';
+import { identify, isAlive, type ProcessIdentity, signalProcess } from '../processes/identity';
 import type { Profile } from '../shells/dialect';
 import type { Shell } from '../shells/find-shells';
+import { describeTrouble } from '../system-failure';
 import type { Channel } from './channel';
 import type { SessionDirectory } from './session-directory';
+import { notedExit } from './status-file';
 
 const startDeadlineMs = 10_000;
 /** A user's rc file gets less: then the shell starts without it. */
 const profileDeadlineMs = 5000;
+const adoptedLookMs = 50;
 
 export interface ShellStart {
   shell: Shell;
@@ -36,21 +40,20 @@ export interface ShellReady {
 
 /** One run of a session's shell. */
 export class ShellProcess {
-  readonly exited: Promise<ShellExit>;
   exit: ShellExit | undefined;
-  readonly identity: ProcessIdentity | undefined;
+  readonly exited: Promise<ShellExit>;
+  /** Why it could not be started at all. */
+  private failed: Error | undefined;
   private onReady: (ready: ShellReady) => void = () => {};
 
-  private constructor(private readonly child: ChildProcess) {
-    this.exited = new Promise((resolve) => {
-      const end = (exit: ShellExit) => {
-        this.exit ??= exit;
-        resolve(this.exit);
-      };
-      child.once('exit', (code, signal) => end({ code, signal }));
-      child.once('error', () => end({ code: null, signal: null }));
+  private constructor(
+    readonly identity: ProcessIdentity | undefined,
+    exited: Promise<ShellExit>,
+  ) {
+    this.exited = exited.then((exit) => {
+      this.exit = exit;
+      return exit;
     });
-    this.identity = child.pid === undefined ? undefined : identify(child.pid);
   }
 
   /** Starts the shell and waits until it is ready for its first command. */
@@ -81,15 +84,32 @@ export class ShellProcess {
     } finally {
       closeSync(bootLog);
     }
-    const process = new ShellProcess(child);
+    const process = new ShellProcess(child.pid === undefined ? undefined : identify(child.pid), exitOf(child));
+    child.once('error', (error) => {
+      process.failed = error;
+    });
     child.unref();
+    reach('shell-spawned');
     onSpawn(process);
     channel.send(shell.dialect.ready(start.nextNumber, start.restoreFile, bootFile));
     return process.ready(profile === 'user' ? profileDeadlineMs : startDeadlineMs, directory);
   }
 
+  /** A shell that another sidecar started. It is nobody's child here, so it has to be looked at to see that it ended. */
+  static adopt(
+    identity: ProcessIdentity | undefined,
+    directory: SessionDirectory,
+    ended: ShellExit | undefined,
+  ): ShellProcess {
+    if (identity === undefined || ended !== undefined) {
+      const { code = null, signal = null } = ended ?? {};
+      return new ShellProcess(identity, Promise.resolve({ code, signal }));
+    }
+    return new ShellProcess(identity, exitOfAdopted(identity, directory.file('status')));
+  }
+
   get pid(): number | undefined {
-    return this.child.pid;
+    return this.identity?.pid;
   }
 
   get isAlive(): boolean {
@@ -117,10 +137,31 @@ export class ShellProcess {
     clearTimeout(timer);
     if (typeof outcome === 'object') return outcome;
     this.signal('SIGKILL');
-    const said = lastLines(directory.file('boot.log'));
+    const said = describeTrouble(this.failed) ?? lastLines(directory.file('boot.log'));
     const what = outcome === 'late' ? `was not ready after ${deadlineMs / 1000} s` : 'ended while it started';
-    throw failure.shellStartFailed(`The shell ${what}.${said === '' ? '' : ` It said: ${said}`}`);
+    throw failure.shellStartFailed(`The shell ${what}.${said === '' ? '' : ` Why: ${said}`}`);
   }
+}
+
+function exitOf(child: ChildProcess): Promise<ShellExit> {
+  return new Promise((resolve) => {
+    child.once('exit', (code, signal) => resolve({ code, signal }));
+    child.once('error', () => resolve({ code: null, signal: null }));
+  });
+}
+
+/** Shells that end by themselves note their status; of the others only the parent is told. */
+function exitOfAdopted(identity: ProcessIdentity, statusFile: string): Promise<ShellExit> {
+  return new Promise((resolve) => {
+    const look = () => {
+      if (isAlive(identity)) return;
+      clearInterval(timer);
+      resolve({ code: notedExit(statusFile, identity.pid), signal: null });
+    };
+    const timer = setInterval(look, adoptedLookMs);
+    timer.unref();
+    look();
+  });
 }
 
 function lastLines(path: string): string {

@@ -1,4 +1,4 @@
-import { existsSync, renameSync } from 'node:fs';
+import { chmodSync, existsSync, renameSync } from 'node:fs';
 import type { SessionDirectory } from './session-directory';
 
 /** The shell's state on disk, to restore it from. A snapshot counts only once the shell has said that it is complete. */
@@ -13,7 +13,12 @@ export class Snapshots {
 
   /** The shell has written a snapshot after this command. */
   complete(lastCommand: number): void {
-    for (const file of this.files) if (existsSync(`${file}.new`)) renameSync(`${file}.new`, file);
+    for (const file of this.files) {
+      if (!existsSync(`${file}.new`)) continue;
+      // The shell has made it with its own mask, and it holds the values of variables.
+      chmodSync(`${file}.new`, 0o600);
+      renameSync(`${file}.new`, file);
+    }
     this.upTo = lastCommand;
   }
 

@@ -1,7 +1,18 @@
+import { spawn } from 'node:child_process';
 import { closeSync, constants, openSync } from 'node:fs';
 import { Socket } from 'node:net';
+import { holdersOf } from '../processes/command-processes';
+import { identify, isAlive, type ProcessIdentity, signalProcess } from '../processes/identity';
 
 const retryMs = 5;
+
+const keeping = 'sleep 2147483647';
+
+/** The process that keeps an input open, for when a sidecar had no time to note which it is. */
+export function inputKeeperOf(fifo: string): ProcessIdentity | undefined {
+  const keeper = holdersOf([fifo], { except: [], since: undefined }).find(({ command }) => command.includes(keeping));
+  return keeper === undefined ? undefined : identify(keeper.pid);
+}
 
 /** The standard input of a command that is kept open: written to now and then, ended when asked. */
 export class StandardInput {
@@ -12,18 +23,37 @@ export class StandardInput {
   private isEnding = false;
   private isDisposed = false;
   private hasOpened: ((path: string) => boolean) | undefined;
+  private keeper: ProcessIdentity | undefined;
+
+  /** `onKept` is told of the process that keeps the input open should the sidecar be gone. */
+  constructor(private readonly onKept: (keeper: ProcessIdentity) => void = () => {}) {}
 
   /** The command is about to start and will read from this FIFO; what was written before comes first. */
   open(path: string): void {
-    this.path = path;
-    // A reader of our own, because a FIFO without one cannot be opened for writing.
-    this.hold = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
-    const fd = openSync(path, constants.O_WRONLY | constants.O_NONBLOCK);
-    this.socket = new Socket({ fd, readable: false, writable: true });
-    this.socket.on('error', () => {});
-    if (this.early !== '') this.socket.write(this.early);
+    // A sidecar that is gone had opened it for a command that it did not come to start.
+    if (this.socket !== undefined) return;
+    this.isDisposed = false;
+    const socket = this.connect(path);
+    if (this.early !== '') socket.write(this.early);
     this.early = '';
+    // Before the command can read: its input must not end with a sidecar that is killed in the next moment.
+    this.keep();
     this.finishIfAsked();
+  }
+
+  /** Goes on with the input of a command that already runs. If nobody has kept it, the command has read its end. */
+  resume(path: string, keeper: ProcessIdentity | undefined): void {
+    if (keeper === undefined || !isAlive(keeper)) {
+      this.isDisposed = true;
+      return;
+    }
+    this.keeper = keeper;
+    this.connect(path);
+  }
+
+  /** The process that keeps the input, which is none of the command's. */
+  get keptBy(): number[] {
+    return this.keeper === undefined ? [] : [this.keeper.pid];
   }
 
   /** The FIFO, once the command is to read from it. */
@@ -60,16 +90,57 @@ export class StandardInput {
     this.finishIfAsked();
   }
 
-  dispose(): void {
+  /** Lets go of it without the command's noticing: another sidecar goes on with it. */
+  leave(): void {
     if (this.isDisposed) return;
     this.isDisposed = true;
     this.socket?.destroy();
     if (this.hold !== undefined) closeSync(this.hold);
   }
 
+  dispose(): void {
+    if (this.isDisposed) return;
+    this.isDisposed = true;
+    this.letGo();
+    this.socket?.destroy();
+    if (this.hold !== undefined) closeSync(this.hold);
+  }
+
   private finishIfAsked(): void {
     if (this.isDisposed || this.hasOpened === undefined || this.socket === undefined) return;
-    if (this.hasOpened(this.path)) this.socket.end();
+    this.letGo();
+    const isKept = this.keeper !== undefined && isAlive(this.keeper);
+    if (!isKept && this.hasOpened(this.path)) this.socket.end();
     else setTimeout(() => this.finishIfAsked(), retryMs);
+  }
+
+  private connect(path: string): Socket {
+    this.path = path;
+    // A reader of our own, because a FIFO without one cannot be opened for writing.
+    this.hold = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    const fd = openSync(path, constants.O_WRONLY | constants.O_NONBLOCK);
+    this.socket = new Socket({ fd, readable: false, writable: true });
+    this.socket.on('error', () => {});
+    return this.socket;
+  }
+
+  /** Has another process hold the input open as well: without one the command would read its end when the sidecar dies. */
+  private keep(): void {
+    const fd = openSync(this.path, constants.O_WRONLY | constants.O_NONBLOCK);
+    const child = spawn('/bin/sh', ['-c', `exec ${keeping}`], {
+      cwd: '/',
+      env: { PATH: process.env.PATH },
+      stdio: ['ignore', fd, 'ignore'],
+      detached: true,
+    });
+    closeSync(fd);
+    child.on('error', () => {});
+    child.unref();
+    this.keeper = child.pid === undefined ? undefined : identify(child.pid);
+    if (this.keeper !== undefined) this.onKept(this.keeper);
+  }
+
+  private letGo(): void {
+    if (this.keeper !== undefined) signalProcess(this.keeper, 'SIGKILL');
   }
 }

@@ -26,8 +26,13 @@ export class Capture {
     const room = this.headLimit - this.headLength;
     if (room > 0) {
       const part = data.length <= room ? data : data.subarray(0, room);
-      this.head = grown(this.head, this.headLength + part.length, this.headLimit, this.headLength);
-      this.head.set(part, this.headLength);
+      if (this.headLength === 0) {
+        // Mostly all there will be; a copy of a few bytes costs less than room for more.
+        this.head = Buffer.from(part);
+      } else {
+        this.head = grown(this.head, this.headLength + part.length, this.headLimit, this.headLength);
+        this.head.set(part, this.headLength);
+      }
       this.headLength += part.length;
       if (part.length === data.length) return;
       this.appendTail(data.subarray(part.length));

@@ -6,6 +6,16 @@ export interface ChunkPlace {
   stream: StreamName;
   from: number;
   to: number;
+  /** Bytes of output in it. */
+  size: number;
+  time: number;
+}
+
+/** One piece of output as it is noted. */
+export interface IndexedPiece {
+  stream: StreamName;
+  size: number;
+  logEnd: number;
   time: number;
 }
 
@@ -37,6 +47,31 @@ export class ChunkIndex {
     return this.next++;
   }
 
+  /** Where the log of the oldest piece that is kept begins. */
+  get logStart(): number {
+    return this.start;
+  }
+
+  /** Begins where an earlier index had come to when it dropped its oldest pieces. */
+  resumeAt(first: number, droppedBytes: number, logStart: number): void {
+    this.first = first;
+    this.next = first;
+    this.droppedBytes = droppedBytes;
+    this.start = logStart;
+  }
+
+  /** Every piece that is kept, the oldest first. */
+  *pieces(): Generator<IndexedPiece> {
+    for (let at = 0; at < this.ends.length; at++) {
+      yield {
+        stream: this.streams[at] as StreamName,
+        size: this.sizes[at] as number,
+        logEnd: this.ends[at] as number,
+        time: this.times[at] as number,
+      };
+    }
+  }
+
   place(seq: number): ChunkPlace | undefined {
     const at = seq - this.first;
     const stream = this.streams[at];
@@ -46,6 +81,7 @@ export class ChunkIndex {
       stream,
       from: at === 0 ? this.start : (this.ends[at - 1] as number),
       to: this.ends[at] as number,
+      size: this.sizes[at] as number,
       time: this.times[at] as number,
     };
   }

@@ -1,31 +1,50 @@
-import { closeSync, openSync, readSync, renameSync, writeSync } from 'node:fs';
+import { closeSync, constants, fstatSync, ftruncateSync, openSync, readSync, writeSync } from 'node:fs';
 import type { StreamName } from '../../protocol/values';
 import { PrefixEncoder } from './prefix-log';
-import type { SpareFile } from './spare-files';
 
 /** One encoder serves every log: a record is written before the next is encoded. */
 const encoder = new PrefixEncoder();
+
+/** A FIFO that somebody put in a log's place must not block either. */
+export const readWithoutFollowing = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /** What a log asks of the place it is in. */
 export interface LogBudget {
   perCommand: number;
   /** Asks for room; answers whether there is. */
   take(bytes: number): boolean;
-  takeSpare(): SpareFile | undefined;
+  /** Whether records are safe without the log, which then has to be saved later. */
+  keep(log: CommandLog, records: Uint8Array): boolean;
+  /** The file has them now, or they will not be wanted. */
+  settled(log: CommandLog): void;
 }
 
-/** A command's log on disk. Writing is synchronous: what a reader was told is in the log. */
+/** A short command's output is in the journal at first. */
+const mostKept = 16 * 1024;
+
+/** A command's log on disk. Writing is synchronous: what a reader was told is in the log, or in the journal. */
 export class CommandLog {
   /** Bytes in the file. */
   size = 0;
   /** Why no more is written, once that is so. */
   stopped: string | undefined;
   private fd: number | undefined;
+  private isThere = false;
+  /** Records the file does not have yet. */
+  private kept: Uint8Array | undefined;
+  private mayKeep = true;
+  private isLive = false;
 
   constructor(
-    readonly path: string,
+    /** The path without its ending. */
+    readonly stem: string,
+    private readonly ending: string,
     private readonly budget: LogBudget,
   ) {}
+
+  get path(): string {
+    return this.stem + this.ending;
+  }
 
   /** Appends a piece of output; the place it ends at, or nothing if the log takes no more. */
   append(stream: StreamName, data: Uint8Array): number | undefined {
@@ -36,14 +55,52 @@ export class CommandLog {
     } else if (!this.budget.take(records.length)) {
       this.stop('all logs together reached their limit on disk');
     } else {
-      this.write(records);
+      this.add(records);
     }
     return this.stopped === undefined ? this.size : undefined;
   }
 
+  /** Goes on with a log that is already there. */
+  resume(isThere: boolean, size: number, stopped: string | undefined): void {
+    this.mayKeep = false;
+    this.isThere = isThere;
+    this.size = size;
+    this.stopped = stopped;
+  }
+
+  /** The command goes on for longer, so whoever reads the log finds in it what was printed so far. */
+  goLive(): void {
+    this.isLive = true;
+    if (this.kept !== undefined) this.save();
+  }
+
+  /** Makes the file if there is none yet. From now on it has everything at once. */
+  save(): void {
+    const { kept } = this;
+    this.mayKeep = false;
+    this.kept = undefined;
+    if (kept === undefined) return;
+    this.size = 0;
+    this.write(kept);
+    this.budget.settled(this);
+  }
+
+  /** What is in no file yet will not be wanted. */
+  discard(): void {
+    this.kept = undefined;
+    this.budget.settled(this);
+  }
+
+  get isSaved(): boolean {
+    return this.kept === undefined;
+  }
+
+  /** Less than asked for, or nothing, if somebody has meddled with the file. */
   read(from: number, to: number): Buffer {
+    if (this.kept !== undefined) return Buffer.from(this.kept.subarray(from, to));
     const buffer = Buffer.allocUnsafe(to - from);
-    const fd = this.fd ?? openSync(this.path, 'r');
+    const fd = this.fd ?? openLog(this.path);
+    if (fd === undefined) return buffer.subarray(0, 0);
     try {
       let length = 0;
       while (length < buffer.length) {
@@ -63,6 +120,18 @@ export class CommandLog {
     this.fd = undefined;
   }
 
+  private add(records: Uint8Array): void {
+    // The journal comes first in any case: what was read would be lost with a sidecar that is killed while it makes a file.
+    if (this.mayKeep && this.budget.keep(this, records)) {
+      this.kept = this.kept === undefined ? Buffer.from(records) : Buffer.concat([this.kept, records]);
+      this.size += records.length;
+      if (this.isLive || this.size > mostKept) this.save();
+      return;
+    }
+    this.save();
+    this.write(records);
+  }
+
   private write(records: Uint8Array): void {
     try {
       this.fd ??= this.open();
@@ -73,14 +142,22 @@ export class CommandLog {
       this.size += records.length;
     } catch (error) {
       this.stop(reason(error));
+      this.dropPartOfRecord();
+    }
+  }
+
+  /** Whoever reads the log finds whole pieces of output, or nothing of them. */
+  private dropPartOfRecord(): void {
+    try {
+      if (this.fd !== undefined) ftruncateSync(this.fd, this.size);
+    } catch {
+      // Then a reader finds a part of what was printed, in its place.
     }
   }
 
   private open(): number {
-    const spare = this.budget.takeSpare();
-    if (spare === undefined) return openSync(this.path, 'wx+', 0o600);
-    renameSync(spare.path, this.path);
-    return spare.fd;
+    if (this.isThere) return openSync(this.path, constants.O_RDWR | constants.O_NOFOLLOW);
+    return openSync(this.path, 'wx+', 0o600);
   }
 
   private stop(why: string): void {
@@ -88,7 +165,23 @@ export class CommandLog {
   }
 }
 
+/** A link in its place is not followed; nothing if the log is no longer there. */
+function openLog(path: string): number | undefined {
+  let fd: number;
+  try {
+    fd = openSync(path, readWithoutFollowing);
+  } catch (error) {
+    if (['ENOENT', 'ELOOP', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined;
+    throw error;
+  }
+  if (fstatSync(fd).isFile()) return fd;
+  closeSync(fd);
+  return undefined;
+}
+
 function reason(error: unknown): string {
   const code = (error as NodeJS.ErrnoException).code;
-  return code === 'ENOSPC' ? 'the disk is full' : `the log could not be written (${code ?? 'unknown error'})`;
+  if (code === 'ENOSPC') return 'the disk is full';
+  if (code === 'EROFS') return 'the file system of the logs is read-only';
+  return `the log could not be written (${code ?? 'unknown error'})`;
 }

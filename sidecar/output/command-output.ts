@@ -1,6 +1,7 @@
 import type { StreamName } from '../../protocol/values';
+import { reach } from '../checkpoints';
 import { Capture } from './capture';
-import { ChunkIndex, type ChunkPlace } from './chunk-index';
+import { ChunkIndex, type ChunkPlace, type IndexedPiece } from './chunk-index';
 import type { CommandLog } from './command-log';
 import { recordAt } from './prefix-log';
 import { incompleteTail } from './text';
@@ -11,6 +12,9 @@ export interface OutputListener {
   /** No more will come: both streams have ended. */
   onEnd?(): void;
 }
+
+/** Told of every piece that has a number, before anybody else is; whether somebody else will be told at once. */
+export type OnIndexed = (stream: StreamName, size: number, logEnd: number, time: number, isAwaited: boolean) => void;
 
 const empty = new Uint8Array(0);
 
@@ -30,6 +34,7 @@ export class CommandOutput {
   constructor(
     readonly log: CommandLog,
     captureLimit: number,
+    private readonly onIndexed?: OnIndexed,
   ) {
     this.captures = { stdout: new Capture(captureLimit), stderr: new Capture(captureLimit) };
   }
@@ -40,6 +45,7 @@ export class CommandOutput {
   }
 
   write(stream: StreamName, data: Uint8Array): void {
+    reach('output-read');
     this.bytes[stream] += data.length;
     this.lastOutputAt = performance.now();
     const held = this.held[stream];
@@ -85,6 +91,20 @@ export class CommandOutput {
     return Buffer.concat(pieces);
   }
 
+  /** Takes up an output that was begun elsewhere, of which the log alone has the bytes; some pieces are not yet noted. */
+  resume(noted: Iterable<IndexedPiece>, found: Iterable<IndexedPiece>): void {
+    this.release();
+    const take = ({ stream, size, logEnd, time }: IndexedPiece) => {
+      this.bytes[stream] += size;
+      this.index.add(stream, size, logEnd, time);
+    };
+    for (const piece of noted) take(piece);
+    for (const piece of found) {
+      take(piece);
+      this.onIndexed?.(piece.stream, piece.size, piece.logEnd, piece.time, false);
+    }
+  }
+
   /** Gives the memory back; from now on the log alone has the output. */
   release(): void {
     this.captures = undefined;
@@ -95,7 +115,13 @@ export class CommandOutput {
     this.captures?.[stream].append(data);
     const end = this.log.append(stream, data);
     if (end === undefined) this.unlogged += data.length;
-    const seq = end === undefined ? undefined : this.index.add(stream, data.length, end, Date.now());
+    reach('output-logged');
+    let seq: number | undefined;
+    if (end !== undefined) {
+      const time = Date.now();
+      seq = this.index.add(stream, data.length, end, time);
+      this.onIndexed?.(stream, data.length, end, time, this.listeners.size > 0);
+    }
     for (const listener of this.listeners) listener.onOutput?.(stream, data, seq);
   }
 }

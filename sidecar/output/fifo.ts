@@ -4,6 +4,9 @@ import { Socket, type SocketConstructorOpts } from 'node:net';
 /** One buffer serves all readers: what is read is handed on before anything else is read. */
 const shared = Buffer.allocUnsafeSlow(64 * 1024);
 
+/** A read that fails is tried again, so often. */
+const mostFailures = 5;
+
 export type Receive = (data: Uint8Array) => void;
 
 /** What a FIFO had to say: more may come, or nobody has it open for writing. */
@@ -31,6 +34,7 @@ export function readSocket(fd: number, receive: Receive): Socket {
 export class FifoReader {
   private fd: number | undefined;
   private socket: Socket | undefined;
+  private failures = 0;
   private receive: Receive = () => {};
 
   constructor(readonly path: string) {}
@@ -43,13 +47,15 @@ export class FifoReader {
 
   /** Takes everything that is there now. */
   drain(): Drained {
-    while (this.fd !== undefined) {
+    for (let failures = 0; this.fd !== undefined; ) {
       let count: number;
       try {
         count = readSync(this.fd, shared, 0, shared.length, null);
       } catch (error) {
-        if ((error as NodeJS.ErrnoException).code === 'EAGAIN') return 'open';
-        throw error;
+        const { code } = error as NodeJS.ErrnoException;
+        if (code === 'EAGAIN') return 'open';
+        if (code !== 'EINTR' && ++failures > mostFailures) throw error;
+        continue;
       }
       if (count === 0) return 'closed';
       this.receive(shared.subarray(0, count));
@@ -71,9 +77,25 @@ export class FifoReader {
       this.close();
       onEnd();
     };
-    socket.on('error', end);
+    socket.on('error', () => {
+      // Whoever prints still holds the FIFO and what is in it: to take the error for the end would lose that.
+      if (this.socket !== socket) return;
+      if (++this.failures <= mostFailures && this.reopen()) return this.follow(onEnd);
+      this.close();
+      onEnd();
+    });
     socket.on('end', end);
     socket.on('close', end);
+  }
+
+  private reopen(): boolean {
+    this.close();
+    try {
+      this.fd = openSync(this.path, constants.O_RDONLY | constants.O_NONBLOCK);
+      return true;
+    } catch {
+      return false;
+    }
   }
 
   close(): void {

@@ -55,7 +55,10 @@ export async function follow(
       const place = output.index.place(next);
       if (place !== undefined) {
         next++;
-        await emit(outputEvent(place.stream, place.seq, output.read(place)));
+        const bytes = output.read(place);
+        if (bytes.length > 0) await emit(outputEvent(place.stream, place.seq, bytes));
+        const lost = place.size - bytes.length;
+        if (lost > 0) await emit({ event: 'gap', seq: next, droppedBytes: lost });
         continue;
       }
       if (isFinished()) break;

@@ -1,17 +1,17 @@
 import {
   chmodSync,
   linkSync,
+  lstatSync,
   mkdirSync,
   readdirSync,
   renameSync,
   rmdirSync,
-  statSync,
   unlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { CommandLog, type LogBudget } from './command-log';
-import { type SpareFile, SpareFiles } from './spare-files';
+import { OutputJournal } from './output-journal';
 
 export interface LogLimits {
   maxLogBytesPerCommand: number;
@@ -22,18 +22,15 @@ export interface LogLimits {
 const endings = { log: '.log', exit: '.exit', done: '.labelers.done' };
 const keptForMs = 7 * 24 * 60 * 60 * 1000;
 
-interface StoredLog {
-  /** The path without its ending. */
-  stem: string;
-  size: number;
-}
+type StoredLog = Pick<CommandLog, 'stem' | 'size'>;
 
 /** Where all logs are and how much they take together. The oldest finished ones make room for new output. */
 export class LogStore implements LogBudget {
   readonly perCommand: number;
   private readonly root: string;
   private readonly templates: string;
-  private readonly spares: SpareFiles;
+  private readonly journal: OutputJournal;
+  private readonly unsaved = new Set<CommandLog>();
   private total = 0;
   private readonly finished = new Map<string, StoredLog>();
 
@@ -44,69 +41,79 @@ export class LogStore implements LogBudget {
     this.perCommand = limits.maxLogBytesPerCommand;
     this.root = join(stateDir, 'sessions');
     this.templates = join(stateDir, 'published');
-    for (const path of [this.root, this.templates]) {
-      mkdirSync(path, { recursive: true, mode: 0o700 });
-      chmodSync(path, 0o700);
-    }
-    this.spares = new SpareFiles(join(stateDir, 'spare'));
-    this.countWhatIsThere();
+    for (const path of [this.root, this.templates]) makePrivate(path);
+    this.journal = new OutputJournal(join(stateDir, 'unlogged'));
   }
 
   create(sessionId: string, number: number): CommandLog {
-    return new CommandLog(join(this.root, sessionId, `${number}${endings.log}`), this);
+    return new CommandLog(`${this.root}/${sessionId}/${number}`, endings.log, this);
+  }
+
+  /** A log that was found at the start is written again: it makes no room for others until it is finished. */
+  reopen(log: CommandLog): void {
+    this.finished.delete(log.stem);
   }
 
   makeDirectory(sessionId: string): void {
-    mkdirSync(join(this.root, sessionId), { recursive: true, mode: 0o700 });
+    makePrivate(join(this.root, sessionId));
   }
 
   take(bytes: number): boolean {
     while (this.total + bytes > this.limits.maxLogBytesTotal) {
       const oldest = this.finished.values().next().value;
       if (oldest === undefined) return false;
-      this.remove(oldest.stem);
+      this.remove(oldest);
     }
     this.total += bytes;
     return true;
   }
 
-  takeSpare(): SpareFile | undefined {
-    return this.spares.take();
+  keep(log: CommandLog, records: Uint8Array): boolean {
+    if (!this.journal.add(log.path, records)) return false;
+    this.unsaved.add(log);
+    return true;
   }
 
-  /** Called when there is time for what will soon be needed. */
-  prepare(): void {
-    this.spares.prepare();
+  settled(log: CommandLog): void {
+    if (this.unsaved.delete(log) && this.unsaved.size === 0) this.journal.clear();
+  }
+
+  /** Makes the files of all logs, if a command may be about to look at one. */
+  saveFor(command: string): void {
+    if (this.unsaved.size > 0 && command.includes(this.root)) this.saveAll();
   }
 
   dispose(): void {
-    this.spares.dispose();
+    this.saveAll();
+    this.journal.dispose();
   }
 
   /** Publishes how a command ended, in one step, so that a reader never sees half of it. */
   publishExit(log: CommandLog, exitCode: number | null): void {
+    log.save();
     const text = `${exitCode ?? 'unknown'}`;
-    this.publish(text, `${stemOf(log)}${endings.exit}`);
+    this.publish(text, log.stem + endings.exit);
   }
 
   /** Nothing more will be printed; from now on the log may have to make room for others. */
   finish(log: CommandLog): void {
-    this.finished.set(stemOf(log), { stem: stemOf(log), size: log.size });
+    this.finished.set(log.stem, log);
   }
 
   /** Publishes that nothing more will come: both streams have ended and everything is in the log. */
   publishEnd(log: CommandLog): void {
+    log.save();
     log.close();
-    if (!this.finished.has(stemOf(log))) return;
+    if (!this.finished.has(log.stem)) return;
     if (log.size === 0) this.publish('', log.path);
-    this.publish('', `${stemOf(log)}${endings.done}`);
+    this.publish('', log.stem + endings.done);
   }
 
   /** Removes a finished command's files, as far as they were made. */
   forget(log: CommandLog, wasPublished: boolean): void {
     log.close();
-    if (wasPublished || log.size > 0) this.remove(stemOf(log));
-    else this.finished.delete(stemOf(log));
+    if (wasPublished || (log.size > 0 && log.isSaved)) this.remove(log);
+    else this.drop(log);
   }
 
   /** Removes a session's directory if nothing is in it. */
@@ -130,20 +137,30 @@ export class LogStore implements LogBudget {
     }
   }
 
-  private remove(stem: string): void {
-    this.total -= this.finished.get(stem)?.size ?? 0;
-    this.finished.delete(stem);
-    for (const ending of Object.values(endings)) unlinkIfThere(stem + ending);
+  private saveAll(): void {
+    for (const log of this.unsaved) log.save();
   }
 
-  private countWhatIsThere(): void {
+  private remove(log: StoredLog): void {
+    this.drop(log);
+    for (const ending of Object.values(endings)) unlinkIfThere(log.stem + ending);
+  }
+
+  private drop(log: StoredLog): void {
+    if (this.finished.delete(log.stem)) this.total -= log.size;
+    if (log instanceof CommandLog) log.discard();
+  }
+
+  /** Makes the logs that others did not live to make, and counts all. Once, before any log is written. */
+  takeStock(): void {
+    this.journal.replayThoseOfTheDead();
     const found: (StoredLog & { time: number })[] = [];
-    for (const session of readdirSync(this.root)) {
+    for (const session of list(this.root)) {
       for (const name of list(join(this.root, session))) {
         if (!name.endsWith(endings.log)) continue;
         const stem = join(this.root, session, name.slice(0, -endings.log.length));
-        const { size, mtimeMs } = statSync(stem + endings.log);
-        found.push({ stem, size, time: mtimeMs });
+        const status = lstatSync(stem + endings.log, { throwIfNoEntry: false });
+        if (status !== undefined) found.push({ stem, size: status.isFile() ? status.size : 0, time: status.mtimeMs });
       }
     }
     found.sort((one, other) => one.time - other.time);
@@ -151,14 +168,12 @@ export class LogStore implements LogBudget {
       this.total += size;
       this.finished.set(stem, { stem, size });
       if (Date.now() - time > keptForMs) {
-        this.remove(stem);
+        this.remove({ stem, size });
         this.leave(stem.slice(this.root.length + 1).split('/')[0] ?? '');
       }
     }
   }
 }
-
-const stemOf = (log: CommandLog) => log.path.slice(0, -endings.log.length);
 
 function linkTo(template: string, path: string, text: string): void {
   try {
@@ -169,6 +184,16 @@ function linkTo(template: string, path: string, text: string): void {
     writeFileSync(aside, text === '' ? '' : `${text}\n`, { mode: 0o600 });
     renameSync(aside, template);
     linkSync(template, path);
+  }
+}
+
+/** Logs are worth having, not worth refusing to work for: each command whose log fails says so. */
+function makePrivate(directory: string): void {
+  try {
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    if ((lstatSync(directory).mode & 0o777) !== 0o700) chmodSync(directory, 0o700);
+  } catch {
+    // A full or read-only disk; it may be mended by the time a log is written.
   }
 }
 

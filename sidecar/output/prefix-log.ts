@@ -70,13 +70,31 @@ export interface LogRecord {
   end: number;
 }
 
-/** Reads the record at `from`, or nothing if the log ends before the record does. */
+/** Reads the record at `from`; nothing if the log ends before the record does, or if what is there is none. */
 export function recordAt(log: Uint8Array, from: number): LogRecord | undefined {
-  const lineEnd = log.indexOf(newline, from + prefixLength);
+  const mark = log[from];
+  const third = log[from + 2];
+  const isPrefix =
+    (mark === marks.stdout || mark === marks.stderr) &&
+    log[from + 1] === mark &&
+    (third === mark || third === fragmentMark);
+  const lineEnd = isPrefix ? log.indexOf(newline, from + prefixLength) : -1;
   if (lineEnd < 0) return undefined;
-  const stream = log[from] === marks.stderr ? 'stderr' : 'stdout';
-  const dataEnd = log[from + 2] === fragmentMark ? lineEnd : lineEnd + 1;
+  const stream = mark === marks.stderr ? 'stderr' : 'stdout';
+  const dataEnd = third === fragmentMark ? lineEnd : lineEnd + 1;
   return { stream, data: log.subarray(from + prefixLength, dataEnd), end: lineEnd + 1 };
+}
+
+/** Makes a fragment of a record whose end is missing; nothing if not even its first byte of data is there. */
+export function sealFragment(
+  cut: Uint8Array,
+): { stream: StreamName; record: Uint8Array; dataLength: number } | undefined {
+  if (cut.length <= prefixLength) return undefined;
+  const record = Buffer.alloc(cut.length + 1, newline);
+  record.set(cut);
+  record[2] = fragmentMark;
+  const stream = cut[0] === marks.stderr ? 'stderr' : 'stdout';
+  return { stream, record, dataLength: cut.length - prefixLength };
 }
 
 /** Rebuilds both streams from a whole log. */

@@ -1,6 +1,7 @@
 import { open } from 'node:fs/promises';
 import type { StreamName } from '../../protocol/values';
 import { Capture } from './capture';
+import { readWithoutFollowing } from './command-log';
 import { recordAt } from './prefix-log';
 
 const blockBytes = 1024 * 1024;
@@ -8,9 +9,10 @@ const blockBytes = 1024 * 1024;
 /** The ends of both streams, read back from a log of any size in bounded memory. Empty if the log is gone. */
 export async function recapture(path: string, limit: number): Promise<Record<StreamName, Capture>> {
   const captures = { stdout: new Capture(limit), stderr: new Capture(limit) };
-  const file = await open(path, 'r').catch(() => undefined);
+  const file = await open(path, readWithoutFollowing).catch(() => undefined);
   if (file === undefined) return captures;
   try {
+    if (!(await file.stat()).isFile()) return captures;
     let rest = Buffer.alloc(0);
     for (;;) {
       const block = Buffer.allocUnsafe(blockBytes);

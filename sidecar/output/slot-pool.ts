@@ -19,6 +19,12 @@ export class SlotPool {
     return this.free.pop() ?? this.add();
   }
 
+  /** A certain slot, for a command that already has it; nothing if there is none of that number. */
+  claim(number: number): Slot | undefined {
+    const at = this.free.findIndex((slot) => slot.number === number);
+    return at < 0 ? undefined : this.free.splice(at, 1)[0];
+  }
+
   giveBack(slot: Slot): void {
     this.free.push(slot);
   }

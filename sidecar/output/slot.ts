@@ -1,6 +1,8 @@
 import type { CommandOutput } from './command-output';
 import { type Drained, FifoReader } from './fifo';
 
+const newline = 0x0a;
+
 /**
  * A pair of FIFOs that one command at a time has as stdout and stderr. It stays with its command until nobody has them
  * open any more: what a process left behind prints later is still that command's output.
@@ -12,6 +14,8 @@ export class Slot {
   private readonly stderr: FifoReader;
   private output: CommandOutput | undefined;
   private onEnd: () => void = () => {};
+  private leavesOutNewline = false;
+  private isDisposed = false;
 
   constructor(
     directory: string,
@@ -31,7 +35,8 @@ export class Slot {
   bind(output: CommandOutput): void {
     this.output = output;
     this.stdout.open((data) => output.write('stdout', data));
-    this.stderr.open((data) => output.write('stderr', data));
+    this.leavesOutNewline = false;
+    this.stderr.open((data) => this.receiveError(output, data));
   }
 
   /**
@@ -41,6 +46,19 @@ export class Slot {
   follow(onEnd?: () => void): boolean {
     if (onEnd !== undefined) this.onEnd = onEnd;
     return [this.stdout, this.stderr].map((reader) => this.followReader(reader)).every(Boolean);
+  }
+
+  /** The next byte on stderr will not be the command's if it is a newline: what comes now is, and that one is left out. */
+  leaveOutNewline(): void {
+    this.drain();
+    this.leavesOutNewline = true;
+  }
+
+  private receiveError(output: CommandOutput, data: Uint8Array): void {
+    const isLeftOut = this.leavesOutNewline && data[0] === newline;
+    this.leavesOutNewline = false;
+    if (!isLeftOut) output.write('stderr', data);
+    else if (data.length > 1) output.write('stderr', data.subarray(1));
   }
 
   /** Takes everything the command has printed so far. */
@@ -68,10 +86,16 @@ export class Slot {
     const { output } = this;
     this.output = undefined;
     this.onEnd = () => {};
-    // A followed reader cannot be used again; the others keep their descriptors for the next command.
-    if (this.stdout.isFollowed) this.stdout.close();
-    if (this.stderr.isFollowed) this.stderr.close();
+    // A followed reader cannot be used again; the next command finds descriptors that are open already.
+    this.renew(this.stdout);
+    this.renew(this.stderr);
     output?.end();
+  }
+
+  private renew(reader: FifoReader): void {
+    if (!reader.isFollowed) return;
+    reader.close();
+    if (!this.isDisposed) reader.open(() => {});
   }
 
   private followReader(reader: FifoReader): boolean {
@@ -82,6 +106,7 @@ export class Slot {
   }
 
   dispose(): void {
+    this.isDisposed = true;
     this.stdout.close();
     this.stderr.close();
     this.output?.end();

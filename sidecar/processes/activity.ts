@@ -35,7 +35,11 @@ export function activityOf({ pids, stdin }: ActivityTraces): Activity {
 
 /** Whether a process is blocked reading that FIFO. */
 export function readsFrom(pid: number, fifo: string): boolean {
-  if (!openFiles(pid).includes(fifo)) return false;
+  return openFiles(pid).includes(fifo) && readsStandardInput(pid);
+}
+
+/** Whether a process is blocked reading its standard input; where only that it waits for a pipe is told, that counts. */
+export function readsStandardInput(pid: number): boolean {
   const call = systemCall(pid);
   if (call !== undefined) return call.isRead && call.firstArgument === 0;
   return /pipe_(wait|read)/.test(waitChannel(pid));

@@ -1,5 +1,14 @@
-import type { ProcessIdentity } from './identity';
-import { commandLine, environmentValue, listProcesses, openFiles, type ProcessEntry } from './process-table';
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { isAlive, type ProcessIdentity } from './identity';
+import {
+  commandLine,
+  environmentValue,
+  listProcesses,
+  openFiles,
+  type ProcessEntry,
+  standardInputOf,
+} from './process-table';
 
 /** Exported to every command, so that its processes can be told from those of any other, wherever they went. */
 export const commandIdVariable = 'LIMPET_COMMAND_ID';
@@ -10,7 +19,7 @@ export interface CommandTraces {
   fifos: readonly string[];
   /** The shell, for a foreground command; the subshell that reports, for a background one. It is not the command's. */
   root: number;
-  /** Subshells under the same root that are known to be other commands'. */
+  /** Processes that are known to be somebody else's: other commands' subshells, what keeps the FIFOs. */
   others: readonly number[];
   /** The session's: see there. */
   since: string | undefined;
@@ -23,8 +32,7 @@ export interface CommandTraces {
  * younger than the command (a subshell that never ran a program has no environment of its own to tell it by).
  */
 export function processesOfCommand(traces: CommandTraces): ProcessIdentity[] {
-  const table = living(traces.since);
-  const sessionOf = (id: string) => id.slice(0, id.lastIndexOf(':'));
+  const table = withoutOwners(living(traces.since), new Set(traces.fifos.map(dirname)));
   const own = new Set<number>();
   for (const entry of table) {
     if (entry.pid === traces.root || traces.others.includes(entry.pid)) continue;
@@ -48,29 +56,59 @@ export interface SessionTraces {
   shell: number | undefined;
   /** The start time of the session's first shell. Whatever is older is none of its business, which saves a closer look. */
   since: string | undefined;
+  /** What holds its FIFOs open, and may be older than its shell. */
+  keepers: readonly ProcessIdentity[];
 }
 
 /** Everything that belongs to a session: its shell's descendants and whatever carries one of its ids or holds its FIFOs. */
-export function processesOfSession({ sessionId, directory, shell, since }: SessionTraces): ProcessIdentity[] {
-  const table = living(since);
+export function processesOfSession(traces: SessionTraces): ProcessIdentity[] {
+  return processesOfSessions([traces]);
+}
+
+/** Everything that belongs to any of the sessions, in one look: a look at every process takes its time. */
+export function processesOfSessions(sessions: readonly SessionTraces[]): ProcessIdentity[] {
+  const ids = new Set(sessions.map(({ sessionId }) => sessionId));
+  const shells = new Set(sessions.map(({ shell }) => shell));
+  const directories = new Set(sessions.map(({ directory }) => directory));
+  const table = withoutOwners(living(oldestOf(sessions)), directories);
   const own = new Set<number>();
-  for (const entry of table) {
-    if (entry.pid === shell || environmentValue(entry.pid, commandIdVariable)?.startsWith(`${sessionId}:`)) {
-      own.add(entry.pid);
-    } else if (openFiles(entry.pid).some((path) => path.startsWith(`${directory}/`))) {
-      own.add(entry.pid);
-    }
+  for (const { pid } of table) {
+    const carried = environmentValue(pid, commandIdVariable);
+    // Looking at a process's files takes longest, and one that says whose it is needs no such look.
+    const isOwn =
+      shells.has(pid) ||
+      (carried === undefined
+        ? openFiles(pid).some((path) => directories.has(dirname(path)))
+        : ids.has(sessionOf(carried)));
+    if (isOwn) own.add(pid);
   }
-  return select(table, withDescendants(table, own, undefined));
+  const found = select(table, withDescendants(table, own, undefined));
+  const keepers = sessions.flatMap((session) => session.keepers).filter(({ pid }) => !own.has(pid));
+  return [...found, ...keepers.filter(isAlive)];
+}
+
+const sessionOf = (commandId: string) => commandId.slice(0, commandId.lastIndexOf(':'));
+
+/** Nothing if one of them does not know, or if start times cannot be compared. */
+function oldestOf(sessions: readonly SessionTraces[]): string | undefined {
+  const oldest = Math.min(...sessions.map(({ since }) => Number(since ?? 0)));
+  return Number.isFinite(oldest) ? String(oldest) : undefined;
+}
+
+/** Whose standard input that FIFO is. */
+export function readersOf(fifo: string): ProcessIdentity[] {
+  return living(undefined)
+    .filter(({ pid }) => standardInputOf(pid) === fifo)
+    .map(({ pid, startTime }) => ({ pid, startTime }));
 }
 
 /** Who keeps a command's output open after it ended. */
 export function holdersOf(
   fifos: readonly string[],
-  { except, since }: { except: number | undefined; since: string | undefined },
+  { except, since }: { except: readonly (number | undefined)[]; since: string | undefined },
 ): { pid: number; command: string }[] {
   return living(since)
-    .filter((entry) => entry.pid !== except && holds(entry.pid, fifos))
+    .filter((entry) => !except.includes(entry.pid) && holds(entry.pid, fifos))
     .map((entry) => ({ pid: entry.pid, command: commandLine(entry.pid) }));
 }
 
@@ -79,6 +117,22 @@ function living(since: string | undefined): ProcessEntry[] {
   return listProcesses().filter(
     (entry) => entry.pid !== process.pid && entry.state !== 'Z' && isYounger(entry, oldest),
   );
+}
+
+/** Whoever a session's directory belongs to holds its files too, and must never be taken for one of its processes. */
+function withoutOwners(table: ProcessEntry[], directories: Iterable<string>): ProcessEntry[] {
+  const owners = [...directories].map(ownerOf);
+  return table.filter(
+    ({ pid, startTime }) => !owners.some((owner) => owner?.pid === pid && owner.startTime === startTime),
+  );
+}
+
+function ownerOf(directory: string): Partial<ProcessIdentity> | undefined {
+  try {
+    return JSON.parse(readFileSync(join(directory, 'owner'), 'utf8').slice(0, 1000)) ?? undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 function holds(pid: number, fifos: readonly string[]): boolean {

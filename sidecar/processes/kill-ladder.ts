@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isAlive, type ProcessIdentity, signalProcess } from './identity';
+import { identify, isAlive, type ProcessIdentity, signalProcess } from './identity';
 
 export interface Rung {
   signal: NodeJS.Signals;
@@ -31,10 +31,12 @@ export interface Climb {
   /** Around every look: what starts the processes is held meanwhile. */
   hold?: () => void;
   release?: () => void;
+  /** The signal a process is to get in place of a rung's. */
+  signalFor?: ((identity: ProcessIdentity) => NodeJS.Signals) | undefined;
 }
 
 /** Climbs until it has ended; each process gets each signal once. Answers whether it ended. */
-export async function climb({ rungs, processes, ended, pause, hold, release }: Climb): Promise<boolean> {
+export async function climb({ rungs, processes, ended, pause, hold, release, signalFor }: Climb): Promise<boolean> {
   for (const { signal, graceMs } of rungs) {
     const deadline = performance.now() + graceMs;
     const signalled = new Set<string>();
@@ -42,7 +44,7 @@ export async function climb({ rungs, processes, ended, pause, hold, release }: C
       hold?.();
       const fresh = processes().filter(({ pid, startTime }) => !signalled.has(`${pid}/${startTime}`));
       for (const { pid, startTime } of fresh) signalled.add(`${pid}/${startTime}`);
-      signalTogether(fresh, signal);
+      signalTogether(fresh, signalFor ?? (() => signal));
       release?.();
       const left = deadline - performance.now();
       if (left <= 0) break;
@@ -57,10 +59,13 @@ export async function climb({ rungs, processes, ended, pause, hold, release }: C
  * As a terminal would: all of them have the signal before any of them can act on it. One by one, the end of a pipeline
  * would see the end of its input, and a shell the end of its child, and say so or go on to the next command.
  */
-function signalTogether(identities: readonly ProcessIdentity[], signal: NodeJS.Signals): void {
+function signalTogether(
+  identities: readonly ProcessIdentity[],
+  signal: (identity: ProcessIdentity) => NodeJS.Signals,
+): void {
   const isHeld = identities.length > 1;
   if (isHeld) for (const identity of identities) signalProcess(identity, 'SIGSTOP');
-  for (const identity of identities) signalProcess(identity, signal);
+  for (const identity of identities) signalProcess(identity, signal(identity));
   if (isHeld) for (const identity of identities) signalProcess(identity, 'SIGCONT');
 }
 
@@ -78,6 +83,13 @@ export async function killAll(find: () => ProcessIdentity[], deadlineMs = 3000):
     if (dying.length === 0 || performance.now() > deadline) return dying;
     await sleep(wait);
   }
+}
+
+/** Waits a moment for processes that were killed to leave the table: their parent has yet to hear of it. */
+export async function collected(killed: readonly ProcessIdentity[], withinMs = 1000): Promise<void> {
+  const deadline = performance.now() + withinMs;
+  const isListed = ({ pid, startTime }: ProcessIdentity) => identify(pid)?.startTime === startTime;
+  while (killed.some(isListed) && performance.now() < deadline) await sleep(1);
 }
 
 /** Kills them all at once, without waiting for them to be gone. */

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { closeSync, openSync, readdirSync, readFileSync, readlinkSync, readSync } from 'node:fs';
 import { uptime } from 'node:os';
 
 /** One process as the system describes it. Pid and start time together identify it: pids are reused. */
@@ -39,6 +39,35 @@ export function childrenOf(pid: number): number[] {
   return [];
 }
 
+/** What a process does about a signal; nothing where nobody can tell. */
+export function dispositionOf(pid: number, signal: number): 'caught' | 'ignored' | 'blocked' | 'default' | undefined {
+  const status = isLinux ? readOrEmpty(`/proc/${pid}/status`) : '';
+  const has = (mask: string) => {
+    const bits = new RegExp(`^${mask}:\\s*([0-9a-f]+)`, 'm').exec(status)?.[1] ?? '0';
+    return (BigInt(`0x${bits}`) >> BigInt(signal - 1)) & 1n;
+  };
+  if (!status.includes('SigCgt')) return undefined;
+  if (has('SigCgt')) return 'caught';
+  if (has('SigIgn')) return 'ignored';
+  return has('SigBlk') ? 'blocked' : 'default';
+}
+
+/** The signal that ended a process whose parent has not collected it yet. */
+export function endingSignalOf(pid: number): number | undefined {
+  const stat = isLinux ? readOrEmpty(`/proc/${pid}/stat`) : '';
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return fields[0] === 'Z' ? Number(fields[49]) & 0x7f : undefined;
+}
+
+/** The file a process runs. */
+export function programOf(pid: number): string | undefined {
+  try {
+    return isLinux ? readlinkSync(`/proc/${pid}/exe`) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 /** The value a process was started with for an environment variable; nothing if it has none or may not be read. */
 export function environmentValue(pid: number, name: string): string | undefined {
   const text = isLinux ? readOrEmpty(`/proc/${pid}/environ`) : environmentFromPs(pid);
@@ -63,6 +92,15 @@ export function openFiles(pid: number): string[] {
   return paths;
 }
 
+/** The file that is a process's standard input; nothing where the platform does not tell. */
+export function standardInputOf(pid: number): string | undefined {
+  try {
+    return isLinux ? readlinkSync(`/proc/${pid}/fd/0`) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 /** A process's command line, for a person to recognise it by. */
 export function commandLine(pid: number, limit = 200): string {
   if (!isLinux) return findProcess(pid)?.name ?? '';
@@ -83,7 +121,7 @@ function listFromProc(): ProcessEntry[] {
 }
 
 function entryFromProc(pid: number): ProcessEntry | undefined {
-  const stat = readOrEmpty(`/proc/${pid}/stat`);
+  const stat = readStat(pid);
   // The name stands in parentheses and may itself contain spaces and parentheses.
   const nameEnd = stat.lastIndexOf(')');
   if (nameEnd < 0) return undefined;
@@ -95,6 +133,23 @@ function entryFromProc(pid: number): ProcessEntry | undefined {
     state: fields[0] ?? '',
     name: stat.slice(stat.indexOf('(') + 1, nameEnd),
   };
+}
+
+/** Longer than any of them: numbers, and a name of at most 64 bytes. */
+const statBuffer = Buffer.alloc(4096);
+
+/** In half the time of readFileSync, because this is read of every process of the machine. */
+function readStat(pid: number): string {
+  try {
+    const file = openSync(`/proc/${pid}/stat`, 'r');
+    try {
+      return statBuffer.toString('latin1', 0, readSync(file, statBuffer, 0, statBuffer.length, 0));
+    } finally {
+      closeSync(file);
+    }
+  } catch {
+    return '';
+  }
 }
 
 function listFromPs(): ProcessEntry[] {
@@ -126,9 +181,27 @@ function environmentFromPs(pid: number): string {
   }
 }
 
+/** Given up for a moment when no file can be opened: without a look at the processes none could be ended. */
+let reserve: number | undefined = isLinux ? openSync('/dev/null', 'r') : undefined;
+
+function withReserve<R>(read: () => R): R {
+  try {
+    return read();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EMFILE' || reserve === undefined) throw error;
+  }
+  closeSync(reserve);
+  reserve = undefined;
+  try {
+    return read();
+  } finally {
+    reserve = openSync('/dev/null', 'r');
+  }
+}
+
 function readOrEmpty(path: string): string {
   try {
-    return readFileSync(path, 'latin1');
+    return withReserve(() => readFileSync(path, 'latin1'));
   } catch {
     return '';
   }
@@ -136,7 +209,7 @@ function readOrEmpty(path: string): string {
 
 function readDirectory(path: string): string[] {
   try {
-    return readdirSync(path);
+    return withReserve(() => readdirSync(path));
   } catch {
     return [];
   }

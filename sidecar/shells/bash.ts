@@ -8,18 +8,12 @@ const boot = ({ directory, control, snapshot, status }: ShellFiles, sessionId: s
 PS1= PS2= PROMPT_COMMAND=
 unset HISTFILE
 set +o history +o histexpand
-declare -r __lmp=${quote(directory)}
+declare -r __lmp=${quote(directory)} __lmp_session=${sessionId}
 export LIMPET_COMMAND_ID=${sessionId}:0
 
-# Notes what was just reported: number and positional parameters, which an exit in a function could not tell. Done after the
-# report, while the sidecar already works on it.
-__lmp_k() {
-  __lmp_last=$1 __lmp_args=("\${@:2}")
-  LIMPET_COMMAND_ID=${sessionId}:$(( $1 + 1 ))
-}
-# Repeats the last report, for a sidecar that was not there to hear it.
+# Repeats the last report, for a sidecar that was not there to hear it. The question comes back with the answer.
 __lmp_again() {
-  command printf '\\1=D\\0%s\\0%s\\0%s\\0' "\${__lmp_last-0}" "\${__lmp_s-0}" "\${PWD-}" 1<>${quote(control)}
+  command printf '\\1=A\\0%s\\0%s\\0%s\\0' "\${__lmp_last-0}:$1" "\${__lmp_s-0}" "\${PWD-}" 1<>${quote(control)}
 }
 # Makes $? what the command before left. The caller puts "&&:" behind it, so that set -e does not end the shell here.
 __lmp_r() { command return "$1"; }
@@ -81,6 +75,7 @@ __lmp_x() {
   shift
   [[ $__lmp_w == source ]] || set -- "\${__lmp_args[@]}"
   __lmp_snap "$@"
+  command printf 'X %s %s\\n' "$$" "$__lmp_s" >>${quote(status)}
   command return "$__lmp_s"
 }
 # Puts the snapshot back in front of an EXIT trap that the user has set since.
@@ -91,7 +86,7 @@ __lmp_arm() {
   command eval "set -- \${__lmp_t#trap -- }"
   command trap -- '__lmp_x "\${FUNCNAME-source}" "$@"'"\${1:+;$1}" EXIT
 }
-readonly -f __lmp_x __lmp_arm __lmp_k __lmp_again __lmp_r __lmp_f __lmp_id __lmp_p __lmp_e __lmp_b __lmp_keep __lmp_keep_cwd __lmp_snap
+readonly -f __lmp_x __lmp_arm __lmp_again __lmp_r __lmp_f __lmp_id __lmp_p __lmp_e __lmp_b __lmp_keep __lmp_keep_cwd __lmp_snap
 __lmp_arm
 # Bash forgets an interrupt unless its child dies of one too. It does not forget a trap, and runs it once the child is gone.
 trap 'command kill -INT $$' VTALRM
@@ -114,13 +109,19 @@ export function preparation({ cwd, env }: Overrides, cd: string, modifier: strin
   return `__lmp_keep ${names.join(' ')}\n${exports}${enter}:\n`;
 }
 
-/** Straight to the builtin: a function or `command` in between takes as long as all the rest of the report. */
+/**
+ * Straight to the builtin: a function or `command` in between takes as long as all the rest of the report. While the sidecar
+ * already works on that, the shell notes what it reported, the positional parameters (which an exit in a function could not
+ * tell) and the next command's id; as plain assignments, because they are over before a function is even called.
+ */
 const tell = (number: number) =>
-  `\\printf '\\1=D\\0%s\\0%s\\0%s\\0' ${number} "$__lmp_s" "\${PWD-}" 1<>"$__lmp/ctl";__lmp_k ${number} "$@"\n`;
+  `\\printf '\\1=D\\0%s\\0%s\\0%s\\0' ${number} "$__lmp_s" "\${PWD-}" 1<>"$__lmp/ctl";` +
+  `__lmp_last=${number} LIMPET_COMMAND_ID=$__lmp_session:${number + 1} __lmp_args=("$@")\n`;
 
 export const bash: ShellDialect = {
   name: 'bash',
   abandonSignal: 'SIGVTALRM',
+  endsLineOnInterrupt: false,
   arguments: (bootFile) => ['--noprofile', '--noediting', '--rcfile', bootFile, '-i'],
   boot: (files, sessionId, profile) => (profile === 'user' ? userProfile : '') + boot(files, sessionId),
   ready: (next, restoreFile) =>
@@ -141,7 +142,7 @@ export const bash: ShellDialect = {
   },
   report: (number) => `__lmp_s=$?;${tell(number)}`,
   rearm: () => '__lmp_arm\n',
-  again: () => '__lmp_again\n',
+  again: (question) => `__lmp_again ${question}\n`,
   background({ number, files, prepared }) {
     // The trap reports also when "set -e" ends the subshell. A subshell in the background would not expand aliases.
     const prepare = prepared === undefined ? '' : `\\. ${prepared}||\\exit 125;`;

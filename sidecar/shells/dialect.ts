@@ -38,6 +38,8 @@ export interface ForegroundLine {
   prepared: string | undefined;
   /** Whether the user may have set a trap on ERR. */
   hasErrorTrap: boolean;
+  /** Whether the shell traces, as far as it says so. */
+  tracing: boolean;
 }
 
 export type BackgroundLine = Pick<ForegroundLine, 'number' | 'files' | 'prepared'>;
@@ -50,6 +52,8 @@ export interface ShellDialect {
   readonly name: string;
   /** Makes a shell whose child was killed leave out the rest of the command. */
   readonly abandonSignal: NodeJS.Signals;
+  /** Whether it prints a newline when a program it runs dies of an interrupt. */
+  readonly endsLineOnInterrupt: boolean;
   /** How to start it interactively. */
   arguments(bootFile: string, profile: Profile): string[];
   /** Defines the wrapper's functions; read once when the shell starts. */
@@ -66,8 +70,8 @@ export interface ShellDialect {
   report(number: number): string;
   /** Makes sure that the shell still takes a snapshot when it ends, after a command that may have replaced the trap. */
   rearm(): string;
-  /** Makes the shell repeat its last report. */
-  again(): string;
+  /** Makes the shell repeat its last report, as an answer to this question: one word. */
+  again(question: string): string;
   /** Runs a command in a subshell of its own and reports how that ended. */
   background(command: BackgroundLine): string;
   /** Takes a snapshot of the shell's state. */
@@ -82,6 +86,9 @@ export const inDirectory = (name: string) => `"$__lmp/${name}"`;
 
 /** Has a slash in its name, so that a shell takes it for nothing else. */
 export const printfProgram = ['/usr/bin/printf', '/bin/printf'].find((path) => existsSync(path)) ?? 'printf';
+
+/** Takes back the directory and variables that were given to one command. */
+export const putBack = '\\eval "$__lmp_undo";__lmp_undo=\n';
 
 /** A report that calls nothing by a name the user could have given to a function; it costs a process. */
 export const plainReport = (number: number, control: string) =>

@@ -26,11 +26,15 @@ __lmp_w() {
 }
 # The positional parameters come along, since a function that runs at exit does not see them.
 __lmp_d() {
-  __lmp_w D "$1" "$2" "\${PWD-}"
-  __lmp_last=$1:$2 __lmp_args=("\${@:3}")
-  LIMPET_COMMAND_ID=${sessionId}:$(( $1 + 1 ))
+  local __lmp_s="$? $-"
+  if (( \${+functions[builtin]} )); then
+    ${printfProgram} '\\1=D\\0%s\\0%s\\0%s\\0' "$1" "$__lmp_s" "\${PWD-}" 1<>${quote(control)}
+  else
+    builtin printf '\\1=D\\0%s\\0%s\\0%s\\0' "$1" "$__lmp_s" "\${PWD-}" 1<>${quote(control)}
+  fi
+  __lmp_last=$1:$__lmp_s __lmp_args=("\${@:2}") LIMPET_COMMAND_ID=${sessionId}:$(( $1 + 1 ))
 }
-__lmp_again() { __lmp_d "\${__lmp_last%%:*}" "\${__lmp_last#*:}" "\${__lmp_args[@]}"; }
+__lmp_again() { __lmp_w A "\${__lmp_last%%:*}:$1" "\${__lmp_last#*:}" "\${PWD-}"; }
 __lmp_r() { return "$1"; }
 __lmp_f() { __lmp_w F "$1" "$2" ''; }
 __lmp_id() { LIMPET_COMMAND_ID=${sessionId}:$1; }
@@ -97,7 +101,13 @@ __lmp_snap() {
   } >|${quote(`${snapshot}.environment.new`)} 2>/dev/null
   __lmp_w T "$?" '' ''
 }
-__lmp_x() { __lmp_snap "\${__lmp_args[@]}"; }
+# Subshells run it too, and would save what is theirs as the session's.
+__lmp_x() {
+  local __lmp_s=$?
+  (( ZSH_SUBSHELL == 0 )) || return
+  __lmp_snap "\${__lmp_args[@]}"
+  builtin print -r -- "X $$ $__lmp_s" >>|${quote(status)}
+}
 zmodload zsh/system zsh/parameter
 zshexit_functions+=(__lmp_x)
 `;
@@ -113,6 +123,7 @@ unset __lmp_rc
 export const zsh: ShellDialect = {
   name: 'zsh',
   abandonSignal: 'SIGINT',
+  endsLineOnInterrupt: true,
   arguments: () => ['-f', '-i'],
   boot: (files, sessionId, profile) => (profile === 'user' ? userProfile : '') + boot(files, sessionId),
   ready: (next, restoreFile, bootFile) =>
@@ -122,22 +133,24 @@ export const zsh: ShellDialect = {
   // Tracing is off while the wrapper redirects (its output would go where stderr was before), so the text switches it on.
   commandText: (command, { tracing }) => `${tracing ? '\\setopt xtrace;' : ''}${command}\n`,
   preparation: (overrides) => preparation(overrides, 'builtin cd -q --', 'builtin '),
-  foreground({ number, files, lastStatus, announce, prepared }) {
+  foreground({ number, files, lastStatus, announce, prepared, tracing }) {
+    const quiet = tracing ? '\\unsetopt xtrace;' : '';
     const before = (announce ? `__lmp_id ${number};` : '') + (lastStatus === 0 ? '' : `__lmp_r ${lastStatus}&&:;`);
     const run = `\\. ${files.text} <${files.stdin} 1<>${files.stdout} 2<>${files.stderr}`;
-    if (prepared === undefined) return `${before}${run}\n${this.report(number)}`;
+    if (prepared === undefined) return `${quiet}${before}${run}\n${this.report(number)}`;
     return (
-      `if \\. ${prepared};then ${before}${run};else __lmp_f ${number} $?;fi\n` +
-      `__lmp_s=$? __lmp_o=$-;\\unsetopt xtrace;\\eval "$__lmp_undo";__lmp_undo=;__lmp_d ${number} "$__lmp_s $__lmp_o" "$@"\n`
+      `${quiet}if \\. ${prepared};then ${before}${run};else __lmp_f ${number} $?;fi\n` +
+      `__lmp_s=$?;\\eval "$__lmp_undo";__lmp_undo=;__lmp_r "$__lmp_s"&&:;${this.report(number)}`
     );
   },
-  report: (number) => `__lmp_s=$? __lmp_o=$-;\\unsetopt xtrace;__lmp_d ${number} "$__lmp_s $__lmp_o" "$@"\n`,
+  // Short, because zsh reads its lines a byte at a time.
+  report: (number) => `__lmp_d ${number} "$@"\n`,
   rearm: () => '',
-  again: () => '__lmp_again\n',
+  again: (question) => `__lmp_again ${question}\n`,
   background({ number, files, prepared }) {
     const prepare = prepared === undefined ? '' : `\\. ${prepared}||\\exit 125;`;
     return (
-      `( \\trap '__lmp_e ${number} $?' EXIT;__lmp_p ${number};` +
+      `\\unsetopt xtrace;( \\trap '__lmp_e ${number} $?' EXIT;__lmp_p ${number};` +
       `( __lmp_id ${number};${prepare}\\. ${files.text} ) ` +
       `<${files.stdin} 1<>${files.stdout} 2<>${files.stderr} ) &!\n`
     );

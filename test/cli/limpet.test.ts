@@ -194,7 +194,7 @@ describe('the limpet command', () => {
   it('explains itself, and wrong usage', async () => {
     const overview = await limpet('--help');
     assert.equal(overview.code, 0);
-    for (const name of [
+    const names = [
       'run',
       'start',
       'ps',
@@ -207,12 +207,15 @@ describe('the limpet command', () => {
       'doctor',
       'serve',
       'runtimes',
-    ]) {
-      assert.match(overview.out, new RegExp(`^ {2}${name} `, 'm'));
-      const help = await limpet(name, '--help');
-      assert.equal(help.code, 0);
-      assert.match(help.out, /^Usage: /);
-    }
+    ];
+    await Promise.all(
+      names.map(async (name) => {
+        assert.match(overview.out, new RegExp(`^ {2}${name} `, 'm'));
+        const help = await limpet(name, '--help');
+        assert.equal(help.code, 0);
+        assert.match(help.out, /^Usage: /);
+      }),
+    );
     assert.match((await limpet('--version')).out, /^\d+\.\d+\.\d+\n$/);
     for (const args of [
       ['nosuch'],

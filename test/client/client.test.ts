@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import net from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { findRuntimes, followCommand, SidecarClient, SidecarUnavailable, sidecarLogPath } from '../../client/client';
 import { LimpetError } from '../../protocol/errors';
+import { descriptorPath, pipePath } from '../../protocol/places';
 import { programs, Sandbox, until } from '../helpers/sidecar';
 
 describe('the client', () => {
@@ -54,6 +55,31 @@ describe('the client', () => {
     assert.deepEqual(asked, []);
     await new Promise((resolve) => foreign.close(resolve));
     chmodSync(sandbox.runtimeDir, 0o700);
+  });
+
+  it('talks to nobody, and believes no descriptor, in a directory of someone else or behind a link', async () => {
+    const asked: unknown[] = [];
+    const foreign = net.createServer((socket) => asked.push(socket.destroy()));
+    const elsewhere = join(sandbox.dir, 'elsewhere');
+    mkdirSync(elsewhere, { mode: 0o700 });
+    await new Promise<void>((resolve) => foreign.listen(pipePath(elsewhere), resolve));
+    const { pid } = process;
+    const described = { name: 'limpet', version: '9', protocolVersion: 1, pid, processStart: null, startedAt: '' };
+    const descriptor = { ...described, stateDir: '/', transports: [{ kind: 'pipe', path: pipePath(elsewhere) }] };
+    writeFileSync(descriptorPath(elsewhere, pid), JSON.stringify(descriptor));
+    assert.equal(findRuntimes(elsewhere).length, 1);
+
+    symlinkSync(elsewhere, sandbox.runtimeDir);
+    await assert.rejects(sandbox.connect(), /not a directory of yours alone/);
+    assert.deepEqual(findRuntimes(sandbox.runtimeDir), []);
+    if (process.getuid?.() === 0) {
+      chownSync(elsewhere, 65_534, 65_534);
+      const there = { clientName: 'test', sidecarPath: programs().sidecar, runtimeDir: elsewhere };
+      await assert.rejects(SidecarClient.connect(there), /not a directory of yours alone/);
+      assert.deepEqual(findRuntimes(elsewhere), []);
+    }
+    assert.deepEqual(asked, []);
+    await new Promise((resolve) => foreign.close(resolve));
   });
 
   it('refuses a sidecar that speaks another version', async () => {

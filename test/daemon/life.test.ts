@@ -147,6 +147,18 @@ describe('the life of a sidecar', () => {
     client.dispose();
   });
 
+  it('answers those who follow its changes when it ends', async () => {
+    const { program, path } = await sandbox.socketSidecar();
+    const client = await LineClient.connect(path);
+    client.send({ id: 'changes', method: 'events.subscribe', params: {} });
+    await client.data('session.create', { cwd: sandbox.work });
+    client.send({ id: 'end', method: 'system.shutdown', params: {} });
+    const answer = await client.find(({ id, ok }) => id === 'changes' && ok !== undefined);
+    assert.deepEqual(answer, { id: 'changes', ok: true, data: {} });
+    assert.equal(await program.end(), 0);
+    client.dispose();
+  });
+
   it('leaves when it has had no client for the keep-alive time, and not before', async () => {
     const keepAliveMs = 2000;
     const program = sandbox.sidecar(['--keep-alive', String(keepAliveMs)]);

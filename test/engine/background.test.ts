@@ -8,6 +8,13 @@ import { isAlive } from '../helpers/processes';
 const background = true;
 
 forEachShell('Background commands', (suite) => {
+  it('leaves no part of itself running when it is stopped', async () => {
+    const stopped = await suite.session.start('echo up; sleep 300 | cat', { background });
+    await stopped.wait([{ output: 'up' }]);
+    await stopped.cancel();
+    await until('its subshell is gone', () => stopped.pid !== undefined && !isAlive(stopped.pid));
+  });
+
   it('inherit the state of the session', async () => {
     const { session } = suite;
     await session.run("x=mine; export e=shared; list=(a 'b c'); f() { echo \"f $x\"; }; cd /; alias hi='echo hi'");

@@ -20,9 +20,16 @@ const joined = (chunks: ReadonlyArray<{ data: string }>) => chunks.map(({ data }
 forEachShell('The output store', (suite) => {
   it('logs every line under its prefix', async () => {
     const { logPath } = await suite.session.run('echo one; echo two; printf part');
+    await until('the log is final', () => isMarkedFinal(logPath));
     assert.equal(await readFile(logPath, 'latin1'), '\x01\x01\x01one\n\x01\x01\x01two\n\x01\x01\0part\n');
     const { logPath: errors } = await suite.session.run('echo err >&2');
+    await until('the log is final', () => isMarkedFinal(errors));
     assert.equal(await readFile(errors, 'latin1'), '\x02\x02\x02err\n');
+  });
+
+  it('has the log of a command for one that comes right after it and names it', async () => {
+    const { logPath } = await suite.session.run('echo one');
+    assert.equal(await suite.session.text(`cat ${logPath}`), '\x01\x01\x01one\n');
   });
 
   it('has an empty log for a silent command', async () => {
@@ -46,7 +53,8 @@ forEachShell('The output store', (suite) => {
           lines.push(`cat piece-${index}${toStderr ? ' >&2' : ''}`);
         }
         const { logPath } = await session.run(lines.join('\n'));
-        const { stdout, stderr } = parsePrefixLog(existsSync(logPath) ? await readFile(logPath) : Buffer.alloc(0));
+        await until('the log is final', () => isMarkedFinal(logPath));
+        const { stdout, stderr } = parsePrefixLog(await readFile(logPath));
         assert.deepEqual({ stdout: [...stdout], stderr: [...stderr] }, expected);
       }),
       { numRuns: 30 },
@@ -189,6 +197,9 @@ forEachShell('The output store', (suite) => {
     assert.equal(await grep('^9999.$', 'stdout'), Array.from({ length: 10 }, (_, n) => `9999${n}\n`).join(''));
     assert.equal(await grep('nothing like it'), '');
     await fails(() => grep('('), 'invalid_params');
+    // Tried one way after the other, this would take longer than the machine lasts.
+    const { commandId: long } = await suite.session.run(`printf '%s!\\n' ${'a'.repeat(60)}`);
+    assert.deepEqual((await suite.opened.engine.output({ commandId: long, grep: '^(a+)+$' })).chunks, []);
   });
 
   it('gives everything, piece by piece, however large it is', async () => {

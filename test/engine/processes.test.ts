@@ -4,7 +4,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { constants } from 'node:os';
 import { join } from 'node:path';
 import { LimpetError } from '../../protocol/errors';
-import { fails, forEachShell, type OpenedSession, until, withoutItsNewline } from '../helpers/engine';
+import { fails, forEachShell, type OpenedSession, until } from '../helpers/engine';
 import { fixture } from '../helpers/fixtures';
 import { isAlive } from '../helpers/processes';
 
@@ -107,8 +107,8 @@ forEachShell('Processes', (suite) => {
       const running = await session.start(`${command}; echo no`);
       await running.wait([{ output: 'ready' }]);
       assert.deepEqual(await running.cancel(), { outcome: 'cancelled', commandId: running.id });
-      const { met, outcome, stdout } = await running.wait();
-      assert.deepEqual([met, outcome, withoutItsNewline(suite.shell, stdout ?? '')], ['exit', 'cancelled', 'ready\n']);
+      const { met, outcome, stdout, stderr } = await running.wait();
+      assert.deepEqual([met, outcome, stdout, stderr], ['exit', 'cancelled', 'ready\n', '']);
       await session.expect('echo "$x"', { stdout: 'kept\n' });
       assert.deepEqual([session.info().pid, session.info().restarts], [session.created.pid, 0]);
     });

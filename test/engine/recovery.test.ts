@@ -32,6 +32,14 @@ const show = [
 ].join('\n');
 
 forEachShell('Recovery', (suite) => {
+  it('restores nothing of a subshell that ended by itself', async () => {
+    const { session } = suite;
+    await session.run('x=kept');
+    await session.run('(x=lost; exit 3)');
+    await session.run('kill -9 $$');
+    await session.expect('echo $x', { stdout: 'kept\n' });
+  });
+
   const shown = () => {
     const mask = suite.shell === 'bash' ? '0027' : '027';
     return [

@@ -254,7 +254,3 @@ export function forEachShell(title: string, define: (suite: ShellSuite) => void)
     });
   }
 }
-
-/** An interactive zsh, and its subshells, end the line themselves when what they run is interrupted. */
-export const withoutItsNewline = (shell: string, text: string): string =>
-  shell === 'zsh' ? text.replace(/\n\n$/, '\n') : text;

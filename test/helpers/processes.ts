@@ -64,3 +64,23 @@ export function processesMarked(marker: string): number[] {
     })
     .map(({ pid }) => pid);
 }
+
+/** Living processes that have a file of a directory open. */
+export function processesHolding(directory: string): number[] {
+  const holds = (pid: number) => {
+    try {
+      return readdirSync(`/proc/${pid}/fd`).some((fd) => {
+        try {
+          return readlinkSync(`/proc/${pid}/fd/${fd}`).startsWith(`${directory}/`);
+        } catch {
+          return false;
+        }
+      });
+    } catch {
+      return false;
+    }
+  };
+  return everyProcess()
+    .map(({ pid }) => pid)
+    .filter((pid) => pid !== process.pid && isAlive(pid) && holds(pid));
+}

@@ -82,16 +82,22 @@ export class Sandbox {
       : '';
   }
 
-  sidecar(args: string[] = [], env: NodeJS.ProcessEnv = {}): RunningProgram {
-    return this.program(programs().sidecar, args, env);
+  /** `prefix` is the command line that runs it; without one Node itself does. */
+  sidecar(args: string[] = [], env: NodeJS.ProcessEnv = {}, prefix: readonly string[] = []): RunningProgram {
+    return this.program(programs().sidecar, args, env, prefix);
   }
 
   limpet(args: string[], env: NodeJS.ProcessEnv = {}): RunningProgram {
     return this.program(programs().limpet, args, env);
   }
 
-  private program(path: string, args: string[], env: NodeJS.ProcessEnv): RunningProgram {
-    const running = new RunningProgram(path, args, { ...this.env, ...env }, this.work);
+  private program(
+    path: string,
+    args: string[],
+    env: NodeJS.ProcessEnv,
+    prefix: readonly string[] = [],
+  ): RunningProgram {
+    const running = new RunningProgram(path, args, { ...this.env, ...env }, this.work, prefix);
     this.started.push(running);
     return running;
   }
@@ -100,9 +106,10 @@ export class Sandbox {
   async socketSidecar(
     args: string[] = [],
     env: NodeJS.ProcessEnv = {},
+    prefix: readonly string[] = [],
   ): Promise<{ program: RunningProgram; path: string }> {
     const path = join(this.dir, 'lines.sock');
-    const program = this.sidecar(['--socket', path, ...args], env);
+    const program = this.sidecar(['--socket', path, ...args], env, prefix);
     await until(() => existsSync(path) || program.ended, 'the socket is there');
     return { program, path };
   }
@@ -168,8 +175,9 @@ export class RunningProgram {
   ended = false;
   private readonly closing: Promise<unknown>;
 
-  constructor(path: string, args: string[], env: NodeJS.ProcessEnv, cwd: string) {
-    this.child = spawn(process.execPath, [path, ...args], { env, cwd, stdio: 'pipe' });
+  constructor(path: string, args: string[], env: NodeJS.ProcessEnv, cwd: string, prefix: readonly string[] = []) {
+    const [program = process.execPath, ...words] = [...prefix, process.execPath, path, ...args];
+    this.child = spawn(program, words, { env, cwd, stdio: 'pipe' });
     this.child.stdout?.on('data', (data: Buffer) => {
       this.stdout += data;
     });

@@ -15,6 +15,10 @@ describe('limpet mcp', () => {
 
   beforeEach(async () => {
     sandbox = new Sandbox();
+    await connect('some-agent');
+  });
+
+  async function connect(name: string): Promise<void> {
     const env = Object.entries(sandbox.env).filter((entry): entry is [string, string] => entry[1] !== undefined);
     transport = new StdioClientTransport({
       command: process.execPath,
@@ -22,9 +26,10 @@ describe('limpet mcp', () => {
       env: { ...Object.fromEntries(env), LIMPET_SIDECAR_PATH: programs().sidecar },
       cwd: sandbox.work,
     });
-    agent = new Client({ name: 'some-agent', version: '1.0.0' });
+    agent = new Client({ name, version: '1.0.0' });
     await agent.connect(transport);
-  });
+  }
+
   afterEach(async () => {
     await agent.close();
     await sandbox.dispose();
@@ -115,6 +120,37 @@ listening
 stderr: empty`,
     );
     assert.match((await run(`curl -s http://127.0.0.1:${port}/`)).text, /^Exit code 7 /);
+  });
+
+  it('lets an agent that lost its context find and end what it began', async () => {
+    const port = await freePort();
+    const serve = `require('node:http').createServer((_, a) => a.end('x')).listen(${port}, '127.0.0.1', () => console.log('up'))`;
+    await run(`cd / && secret=kept && node -e "${serve}"`, { background: true, waitFor: { port }, session: 'web' });
+    await run('seq 1 1400000', { session: 'long' });
+    await agent.close();
+    await connect('the-same-agent');
+
+    const { text } = await call('limpet_list_sessions');
+    assert.match(
+      text,
+      /Session web \(S\): idle, bash, in WORK\n {2}S:1 {2}running in the background for TIME, by some-agent: /,
+    );
+    assert.match(
+      text,
+      /Session long \(S\): .*\n {2}S:1 {2}foreground, by some-agent: Exit code 0 after TIME\. {2}seq 1 1400000$/m,
+    );
+    const { content } = await agent.callTool({ name: 'limpet_list_sessions', arguments: {} });
+    const [listed] = content;
+    assert.ok(listed?.type === 'text');
+    const idOf = (command: string) => new RegExp(`^ +(\\S+) .*${command}`, 'm').exec(listed.text)?.[1];
+    assert.equal(
+      (await call('limpet_read_output', { commandId: idOf('seq'), grep: '^1399999$' })).text,
+      'stdout:\n1399999\n\nThe command has finished; this is the end of its output.',
+    );
+    assert.match(
+      (await call('limpet_stop_command', { commandId: idOf('node') })).text,
+      /^Stopped after TIME\. .*\n.*\n\nstdout:\nup\n/,
+    );
   });
 
   it('shares sessions with the command line, and shows there who runs what', async () => {

@@ -20,6 +20,12 @@ describe('the commands a user allowed', () => {
     'A=1 npm test',
     'npm test "x"',
     'npm test & x',
+    'npm\u00a0test',
+    'npm test \u202ex',
+    'npm test \u0000',
+    'nрm test',
+    'npm test %1',
+    'npm test ^a^b',
     '',
   ];
 

@@ -196,5 +196,9 @@ Session empty (S): idle, bash, in /
       await tools.call('limpet_create_session', { shell: 'nosuch' }),
       /^Error \(shell_not_found\): No shell "nosuch" was found\. Available here: /,
     );
+    assert.equal(
+      await tools.call('limpet_create_session', { shell: 'fish' }),
+      'Error (not_supported): fish cannot be the shell of a session. Use one of: bash, zsh.',
+    );
   });
 });

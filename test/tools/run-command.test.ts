@@ -136,12 +136,12 @@ It goes on: limpet_wait_for_command {"commandId":"S:1"} waits for its end, limpe
     );
     assert.equal(
       await tools.run('echo next', { yieldMs: 100 }),
-      `Queued: the session is still busy with an earlier command.
+      `Queued: the session is still busy with S:1 (echo begun; sleep 100).
 Session WORKSPACE, in WORK. Command S:2.
 
 It has printed nothing on stdout and stderr yet.
 
-It runs when its turn comes: limpet_wait_for_command {"commandId":"S:2"} waits for its end, limpet_stop_command {"commandId":"S:2"} stops it. Another session runs commands at once.`,
+It runs when its turn comes: limpet_wait_for_command {"commandId":"S:2"} waits for its end, limpet_stop_command {"commandId":"S:2"} stops it. If the one before it hangs: limpet_stop_command {"commandId":"S:1"}. Another session runs commands at once.`,
     );
   });
 
@@ -262,7 +262,24 @@ stderr: empty`,
   it('says what is wrong with its input', async () => {
     assert.equal(
       await tools.call('limpet_run_command', { comand: 'x' }),
-      'Error (invalid_params): command: Invalid input: expected string, received undefined; input: Unrecognized key: "comand". Correct the input and call again.',
+      'Error (invalid_params): command is missing. There is no "comand" here; there are command, session, cwd, env, stdin, interactive, background, waitFor, yieldMs, timeoutMs, maxTokens. Correct the input and call again.',
+    );
+    const complaints: [input: object, complaint: string][] = [
+      [{ command: '' }, 'command must not be empty.'],
+      [{ timeoutMs: '1000' }, 'timeoutMs must be of type number, not string.'],
+      [{ yieldMs: 1e9 }, 'yieldMs must be at most 600000.'],
+      [{ maxTokens: 1 }, 'maxTokens must be at least 50.'],
+      [{ waitFor: { ports: 1 } }, 'There is no "ports" in waitFor; there are output, port, file, silenceMs.'],
+    ];
+    for (const [input, complaint] of complaints) {
+      assert.equal(
+        await tools.call('limpet_run_command', { command: 'true', ...input }),
+        `Error (invalid_params): ${complaint} Correct the input and call again.`,
+      );
+    }
+    assert.equal(
+      await tools.call('limpet_list_sessions', { all: true }),
+      'Error (invalid_params): There is no "all" here; it takes nothing. Correct the input and call again.',
     );
     assert.equal(
       await tools.run('pwd', { cwd: '/nosuch' }),

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import type { SidecarClient } from '../../../client/client';
-import { onlyOnChange } from '../../../extension/contextKeys';
+import { onlyOnChange } from '../../../extension/context-keys';
 import { contextKeys } from '../../../extension/contributions';
 import { incidentNotices } from '../../../extension/notices';
 import { whyUnsupported } from '../../../extension/platform';
-import { statusBarContent } from '../../../extension/statusBar';
+import { statusBarContent } from '../../../extension/status-bar';
 import type { SidecarState } from '../../../extension/supervisor';
 
 const client = { sidecar: { pid: 4242, version: '1.2.3', protocolVersion: 1 } } as SidecarClient;

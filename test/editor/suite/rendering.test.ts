@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { PlainText } from '../../../extension/output/plain-text';
 import { Transcript } from '../../../extension/output/transcript';
+import { RecentIds } from '../../../extension/recent-ids';
+import { shownDirectory } from '../../../extension/sessions/directory';
 import { pageOf } from '../../../extension/sessions/nodes';
-import { commandRow, sessionRow, shownDirectory } from '../../../extension/sessions/rows';
+import { commandRow, sessionRow } from '../../../extension/sessions/rows';
 import { duration, elapsed } from '../../../extension/sessions/words';
 import type { CommandSnapshot, SessionInfo } from '../../../protocol/values';
 
@@ -85,6 +87,8 @@ describe('the lines of the Sessions view', () => {
       ['echo 7 | 9 s · background', 'server-process', 'command.running'],
       ['echo 8 | queued', 'clock', 'command.queued'],
     ]);
+    const stopping = commandRow(command(9, { state: 'running' }), start + 9000, true);
+    assert.deepEqual(shown(stopping).slice(0, 3), ['echo 9 | stopping · 9 s', 'loading~spin', 'command.stopping']);
   });
 
   it('have what goes on first, then the newest, a page at a time', () => {
@@ -104,10 +108,21 @@ describe('the lines of the Sessions view', () => {
   it('show directories relative to the workspace folder they are in', () => {
     const app = { name: 'app', path: '/srv/app' };
     assert.deepEqual(
-      ['/srv/app', '/srv/app/src', '/srv/application', '/'].map((cwd) => shownDirectory(cwd, [app])),
-      ['.', './src', '/srv/application', '/'],
+      ['/srv/app', '/srv/app/src', '/srv/app/..hidden', '/srv/application', '/'].map((cwd) =>
+        shownDirectory(cwd, [app]),
+      ),
+      ['.', './src', './..hidden', '/srv/application', '/'],
     );
     assert.equal(shownDirectory('/srv/lib/x', [app, { name: 'lib', path: '/srv/lib' }]), 'lib/x');
+  });
+
+  it('are told from those seen before by ids, of which the newest are remembered', () => {
+    const seen = new RecentIds(['a'], 3);
+    for (const id of ['b', 'b', 'c', 'd']) seen.add(id);
+    assert.deepEqual(
+      ['a', 'b', 'c', 'd'].map((id) => seen.has(id)),
+      [false, true, true, true],
+    );
   });
 
   it('round times to what matters', () => {

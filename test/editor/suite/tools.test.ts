@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import * as vscode from 'vscode';
+import type { Ctx } from '../../../extension/context';
+import { AgentTool, Toolboxes } from '../../../extension/tools/tool';
 import { contributedTools, toolNames } from '../../../protocol/tools/definitions';
 import { eventually, limpetExtension, startLimpet } from './limpet';
 
@@ -48,6 +50,27 @@ describe('the tools for agents', () => {
       return commands.length > 0 ? commands : undefined;
     });
     assert.deepEqual([command?.command, command?.origin], ['echo a', 'agent']);
+  });
+
+  it('ask, whatever a workspace allows itself', async () => {
+    const [folder] = vscode.workspace.workspaceFolders ?? [];
+    assert.ok(folder);
+    const settings = vscode.Uri.joinPath(folder.uri, '.vscode', 'settings.json');
+    const claimed = { 'limpet.allowedCommands': ['echo'], 'limpet.reveal': 'never' };
+    await vscode.workspace.fs.writeFile(settings, Buffer.from(JSON.stringify(claimed)));
+    try {
+      const read = (id: string) => vscode.workspace.getConfiguration('limpet').inspect(id);
+      // The one setting that is a workspace's to make tells when the file has been read.
+      await eventually(() => read('reveal')?.workspaceValue === 'never' || undefined);
+      assert.deepEqual(vscode.workspace.getConfiguration('limpet').get('allowedCommands'), []);
+      const ctx = { model: { sessions: [], command: () => undefined } } as unknown as Ctx;
+      const tool = new AgentTool('limpet_run_command', ctx, new Toolboxes(ctx));
+      assert.ok(tool.prepareInvocation({ input: { command: 'echo a' } }).confirmationMessages);
+      await rules(['echo']);
+      assert.equal(tool.prepareInvocation({ input: { command: 'echo a' } }).confirmationMessages, undefined);
+    } finally {
+      await vscode.workspace.fs.delete(vscode.Uri.joinPath(folder.uri, '.vscode'), { recursive: true });
+    }
   });
 
   it('stop the command when the call is cancelled', async () => {

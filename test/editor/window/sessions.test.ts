@@ -1,33 +1,22 @@
 import assert from 'node:assert/strict';
-import { SidecarClient } from '../../../client/client';
-import { EditorWindow, factsOf } from './window';
+import type { SidecarClient } from '../../../client/client';
+import { connectAgent, leaveClean, sharedWindow } from './shared-window';
+import type { EditorWindow } from './window';
 
 describe('sessions in the window', () => {
   let window: EditorWindow;
   let agent: SidecarClient;
 
   before(async () => {
-    window = await EditorWindow.open('healthy');
-    await window.openLimpet();
-    await window.sidecarPid();
-    const { runtimeDir } = factsOf('healthy');
-    agent = await SidecarClient.connect({ clientName: 'agent', sidecarPath: '', runtimeDir, start: false });
+    window = await sharedWindow();
+    agent = await connectAgent();
   });
 
   afterEach(async function () {
-    if (this.currentTest?.state === 'failed') {
-      await window.screenshot(`failed: ${this.currentTest.title}`);
-      await window.dismiss();
-    }
-    const { sessions } = await agent.request('session.list', {});
-    for (const { sessionId } of sessions) await agent.request('session.destroy', { sessionId });
-    await window.showsTree('');
+    await leaveClean(window, agent, this.currentTest);
   });
 
-  after(async () => {
-    agent?.dispose();
-    await window?.close();
-  });
+  after(() => agent?.dispose());
 
   it('begin with a click in the empty view, and run what is typed in the palette', async () => {
     await window.page.locator('.sidebar .welcome-view').getByRole('button', { name: 'New Session' }).click();
@@ -41,21 +30,17 @@ describe('sessions in the window', () => {
       await window.output(),
       /^\$ echo to stdout; echo to stderr >&2; cd \/; false {4}# you\nto stdout\n┃ to stderr\n✘ exit 1 · \d+ ms$/m,
     );
-    await window.showsTree('session 1 | bash · /\n  echo to stdout; echo to stderr >&2;… | exit 1 · T · you');
+    await window.showsTree('session 1 | bash · /\n  echo to stdout; echo to… | exit 1 · T · you');
   });
 
   it('bring a server in the background and its output on the screen in the steps the README has', async () => {
     await window.runCommand('Limpet: Run Command in Background…');
     await window.answer('python3 -u -m http.server 0 --bind 127.0.0.1');
     await window.outputShows(/^\[1\] Serving HTTP on 127\.0\.0\.1 port \d+/m);
-    await window.showsTree(
-      'session 1 | bash · . · 1 in background\n  python3 -u -m http.server 0 --bind … | T · background · you',
-    );
+    await window.showsTree('session 1 | bash · . · 1 in background\n  python3 -u -m http.serv… | T · background · you');
     await window.commandRow('python3').click({ button: 'right' });
     await window.choose('Stop Command');
-    await window.showsTree(
-      'session 1 | bash · .\n  python3 -u -m http.server 0 --bind … | cancelled · T · background · you',
-    );
+    await window.showsTree('session 1 | bash · .\n  python3 -u -m http.serv… | cancelled · T · background · you');
   });
 
   it('show a page of what ran, and more on a click', async () => {
@@ -80,8 +65,8 @@ describe('sessions in the window', () => {
     await window.showsTree(
       [
         'agent’s | bash · / · while sleep 0.2; do :; done (T) · 1 in background',
-        '  while sleep 0.2; do :; done | T · agent',
-        '  echo listening; echo careful >&2; s… | T · background · agent',
+        '  while sleep 0.2; do :; … | T · agent',
+        '  echo listening; echo ca… | T · background · agent',
         '  x=1; true | exit 0 · T · agent',
       ].join('\n'),
     );
@@ -91,8 +76,8 @@ describe('sessions in the window', () => {
     await window.showsTree(
       [
         'agent’s | bash · / · 1 in background',
-        '  echo listening; echo careful >&2; s… | T · background · agent',
-        '  while sleep 0.2; do :; done | cancelled · T · agent',
+        '  echo listening; echo ca… | T · background · agent',
+        '  while sleep 0.2; do :; … | cancelled · T · agent',
         '  x=1; true | exit 0 · T · agent',
       ].join('\n'),
     );
@@ -106,54 +91,43 @@ describe('sessions in the window', () => {
   it('have a terminal into the very same shell', async () => {
     const { sessionId } = await agent.request('session.create', { name: 'shared' });
     await agent.request('exec.run', { sessionId, command: 'cd /usr; secret=42; echo from the agent' });
-    await window.row('shared').hover();
-    await window.row('shared').getByRole('button', { name: 'Attach Terminal' }).click();
+    await window.act('shared', 'Attach Terminal');
     await window.terminalShows(/\$ cd \/usr; secret=42; echo from the agent {4}# agent\nfrom the agent\n\/usr \$$/);
     await window.type('echo $secretX');
     await window.page.keyboard.press('Backspace');
     await window.page.keyboard.press('Enter');
     await window.terminalShows(/\/usr \$ echo \$secret\n42\n\/usr \$$/);
-    await window.type('read name; echo "hello $name"\n');
-    await window.page.waitForTimeout(0);
-    await eventuallyRunning(sessionId);
+    // Until a command prints, keys are still for the prompt.
+    await window.type('echo name?; read name; echo "hello $name"\n');
+    await window.terminalShows(/\nname\?$/);
     await window.type('you there\n');
     await window.terminalShows(/hello you there\n\/usr \$$/);
-    await window.type('sleep 600\n');
-    await eventuallyRunning(sessionId);
+    await window.type('echo tired; sleep 600\n');
+    await window.terminalShows(/\ntired$/);
     await window.page.keyboard.press('Control+c');
     await window.terminalShows(/✘ cancelled · .*\n\/usr \$$/);
-    await window.type('cat\n');
-    await eventuallyRunning(sessionId);
+    await window.type('echo well?; cat\n');
+    await window.terminalShows(/\nwell\?$/);
     await window.page.keyboard.press('Control+d');
-    await window.terminalShows(/\$ cat\n\/usr \$$/);
+    await window.terminalShows(/\$ echo well\?; cat\nwell\?\n\/usr \$$/);
     await window.page.keyboard.press('ArrowUp');
     await window.page.keyboard.press('ArrowUp');
-    await window.terminalShows(/\/usr \$ sleep 600$/);
+    await window.terminalShows(/\/usr \$ echo tired; sleep 600$/);
     await agent.request('exec.run', { sessionId, command: 'echo in between' });
-    await window.terminalShows(/\$ echo in between {4}# agent\nin between\n\/usr \$ sleep 600$/);
+    await window.terminalShows(/\$ echo in between {4}# agent\nin between\n\/usr \$ echo tired; sleep 600$/);
     await window.page.keyboard.press('Control+c');
     await window.showsTree(
       [
         'shared | bash · /usr',
         '  echo in between | exit 0 · T · agent',
-        '  cat | exit 0 · T · you',
-        '  sleep 600 | cancelled · T · you',
-        '  read name; echo "hello $name" | exit 0 · T · you',
+        '  echo well?; cat | exit 0 · T · you',
+        '  echo tired; sleep 600 | cancelled · T · you',
+        '  echo name?; read name; … | exit 0 · T · you',
         '  echo $secret | exit 0 · T · you',
-        '  cd /usr; secret=42; echo from the a… | exit 0 · T · agent',
+        '  cd /usr; secret=42; ech… | exit 0 · T · agent',
       ].join('\n'),
     );
   });
-
-  async function eventuallyRunning(sessionId: string): Promise<void> {
-    const runs = await window.waitFor(
-      async () => (await agent.request('session.info', { sessionId })).runningCommand !== undefined,
-      (isRunning) => isRunning,
-    );
-    assert.ok(runs);
-    // And the terminal knows: until then keys are for the prompt.
-    await window.page.waitForTimeout(150);
-  }
 
   it('lose nothing when the window is reloaded while a command prints, and the history is kept', async () => {
     const gone = await agent.request('session.create', { name: 'gone' });
@@ -181,7 +155,7 @@ describe('sessions in the window', () => {
       lines,
     );
     await window.runCommand('Limpet: Show History…');
-    await window.page.locator('.quick-input-widget input').fill('be found');
+    await window.input.fill('be found');
     await window.page
       .getByRole('option', { name: /echo to be found.*exit 0/ })
       .first()
@@ -190,7 +164,7 @@ describe('sessions in the window', () => {
       [
         'counter | bash · /',
         '  echo to be found | exit 0 · T · you',
-        '  for i in $(seq 1 60); do echo "line… | exit 0 · T · agent',
+        '  for i in $(seq 1 60); d… | exit 0 · T · agent',
         '  echo before | exit 0 · T · agent',
       ].join('\n'),
     );

@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
-import { EditorWindow, factsOf } from './window';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { factsOf } from './facts';
+import { connectAgent, leaveClean, sharedWindow } from './shared-window';
+import { EditorWindow } from './window';
 
 let window: EditorWindow;
 
@@ -9,7 +13,7 @@ async function closeWindow(this: Mocha.Context): Promise<void> {
   await window.close();
 }
 
-describe('the window', () => {
+describe('a window that was just opened', () => {
   beforeEach(async () => {
     window = await EditorWindow.open('healthy');
   });
@@ -20,17 +24,27 @@ describe('the window', () => {
     await window.icon.waitFor();
     assert.equal(await window.statusBarItem.count(), 0);
   });
+});
+
+describe('the window', () => {
+  beforeEach(async () => {
+    window = await sharedWindow();
+  });
+
+  afterEach(async function () {
+    if (this.currentTest?.state === 'failed') await window.screenshot(`failed: ${this.currentTest.title}`);
+    await window.closeNotifications();
+    await window.runCommand('View: Close All Editors');
+  });
 
   it('has a Limpet view that says what a session is, and the state of the sidecar in the status bar', async () => {
-    await window.openLimpet();
-    await window.page.getByText('A session is a shell that keeps its directory').waitFor();
+    await window.page.locator('.sidebar').getByText('A session is a shell that keeps its directory').waitFor();
     assert.ok((await window.sidecarPid()) > 0);
     await window.screenshot('sessions');
     assert.equal((await window.statusBarItem.textContent())?.trim(), 'Limpet');
   });
 
   it('shows that a killed sidecar is gone and has another one within two seconds', async () => {
-    await window.openLimpet();
     const killed = await window.sidecarPid();
     const shown = await window.recordStatusBar();
     const started = Date.now();
@@ -47,7 +61,6 @@ describe('the window', () => {
   });
 
   it('finds the same sidecar again after a reload', async () => {
-    await window.openLimpet();
     const before = await window.sidecarPid();
     await window.reload();
     await window.openLimpet();
@@ -55,11 +68,25 @@ describe('the window', () => {
   });
 
   it('restarts the sidecar from the command palette, without a message', async () => {
-    await window.openLimpet();
     const before = await window.sidecarPid();
     await window.runCommand('Limpet: Restart Sidecar');
     assert.notEqual(await window.sidecarPid(before), before);
     assert.equal(await window.notifications.count(), 0);
+  });
+
+  it('keeps what runs when the sidecar is restarted', async () => {
+    const before = await window.sidecarPid();
+    const agent = await connectAgent();
+    const { sessionId } = await agent.request('session.create', { name: 'busy', cwd: '/' });
+    await agent.request('exec.start', { sessionId, command: 'sleep 600' });
+    await window.commandRow('sleep 600').waitFor();
+    await window.runCommand('Limpet: Restart Sidecar');
+    assert.notEqual(await window.sidecarPid(before), before);
+    agent.dispose();
+    await window.showsTree('busy | bash · / · sleep 600 (T)\n  sleep 600 | T · agent');
+    const later = await connectAgent();
+    await leaveClean(window, later);
+    later.dispose();
   });
 
   it('opens the log from the command palette', async () => {
@@ -87,6 +114,10 @@ describe('a window whose sidecar cannot start', () => {
     await window.notifications.getByRole('button', { name: 'Try Again' }).waitFor();
     await window.notifications.getByRole('button', { name: 'Show Log' }).click();
     await window.page.locator('.panel').getByText('has written no log').first().waitFor();
+    // What stood in the way is gone, and one click is enough.
+    await rm(join(factsOf('broken').workspace, 'README.md'));
+    await window.page.locator('.sidebar .welcome-view').getByRole('button', { name: 'Try Again' }).click();
+    assert.ok((await window.sidecarPid()) > 0);
   });
 });
 

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
-import { accessSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
-import { type Browser, chromium, type Locator, type Page } from 'playwright-core';
-
-type WindowName = 'healthy' | 'broken' | 'untrusted';
+import { join } from 'node:path';
+import type { Browser, Locator, Page } from 'playwright-core';
+import { openBrowser } from './browser';
+import { factsOf, type WindowName } from './facts';
 
 /** What of the page's DOM the tests touch; the code of the project itself knows no DOM. */
 interface RecordedElement {
@@ -23,26 +22,14 @@ interface TreeRow {
   querySelector(selector: string): { textContent: string } | null;
 }
 
-interface WindowFacts {
-  url: string;
-  runtimeDir: string;
-  stateDir: string;
-  workspace: string;
-}
-
-export function factsOf(name: WindowName): WindowFacts {
-  const windows: Record<string, WindowFacts> = JSON.parse(process.env.LIMPET_TEST_WINDOWS ?? '{}');
-  const facts = windows[name];
-  if (facts === undefined) throw new Error('The window tests need running editors: npm run test:editor');
-  return facts;
-}
+const usualSize = { width: 1200, height: 720 };
 
 /** An editor window, in the words of someone who uses it. */
 export class EditorWindow {
   readonly statusBarItem: Locator;
   readonly notifications: Locator;
 
-  private constructor(
+  constructor(
     readonly page: Page,
     private readonly browser: Browser,
   ) {
@@ -51,28 +38,25 @@ export class EditorWindow {
   }
 
   static async open(name: WindowName): Promise<EditorWindow> {
-    const browser = await chromium.launch({
-      executablePath: programOnPath('chromium'),
-      headless: true,
-      args: [
-        '--no-sandbox',
-        '--disable-gpu',
-        '--disable-quic',
-        '--no-first-run',
-        '--disable-background-networking',
-        '--disable-component-update',
-        '--disable-sync',
-      ],
-    });
+    const browser = await openBrowser();
     const page = await browser.newPage({
-      viewport: { width: 1200, height: 720 },
+      viewport: usualSize,
       permissions: ['clipboard-read', 'clipboard-write'],
     });
     const window = new EditorWindow(page, browser);
-    window.page.setDefaultTimeout(20_000);
-    await window.page.goto(factsOf(name).url);
-    await window.ready();
+    page.setDefaultTimeout(20_000);
+    try {
+      await page.goto(factsOf(name).url);
+      await window.ready();
+    } catch (error) {
+      await window.close();
+      throw error;
+    }
     return window;
+  }
+
+  async resize(width = usualSize.width, height = usualSize.height): Promise<void> {
+    await this.page.setViewportSize({ width, height });
   }
 
   async reload(): Promise<void> {
@@ -90,24 +74,53 @@ export class EditorWindow {
   }
 
   async openLimpet(): Promise<void> {
-    await this.icon.click();
-    await this.page.locator('.sidebar').getByText('Sessions').first().waitFor();
+    const title = this.page.locator('.sidebar .title-label').getByText('Sessions');
+    // A click on the icon of a view that is open would close it.
+    if (!(await title.isVisible())) await this.icon.click();
+    await title.waitFor();
   }
 
   async runCommand(title: string): Promise<void> {
+    await (await this.listCommand(title)).click();
+  }
+
+  /** Up to where Enter runs it. */
+  async findCommand(title: string): Promise<void> {
+    const entry = await this.listCommand(title);
+    await this.waitFor(
+      async () => {
+        if (/\bfocused\b/.test((await entry.getAttribute('class')) ?? '')) return true;
+        await this.page.keyboard.press('ArrowDown');
+        return false;
+      },
+      (isFound) => isFound,
+    );
+  }
+
+  private async listCommand(title: string): Promise<Locator> {
     // Our commands are in the palette once our icon is in the activity bar.
     await this.icon.waitFor();
     await this.page.keyboard.press('F1');
-    await this.page.locator('.quick-input-widget input').fill(`>${title}`);
-    await this.page.getByRole('option', { name: title }).first().click();
+    await this.input.fill(`>${title}`);
+    const entry = this.page.getByRole('option', { name: title }).first();
+    await entry.waitFor();
+    return entry;
   }
 
-  /** Answers the input box that a command has opened. */
+  /** The input of the palette, of a list to choose from, or of a question. */
+  get input(): Locator {
+    return this.page.locator('.quick-input-widget input');
+  }
+
+  /** The title of an input box that a command has opened. */
+  get question(): Locator {
+    return this.page.locator('.quick-input-widget .quick-input-title').getByText(/\w/);
+  }
+
   async answer(text: string): Promise<void> {
-    const input = this.page.locator('.quick-input-widget input');
-    await this.page.locator('.quick-input-widget .quick-input-title').getByText(/\w/).waitFor();
-    await input.fill(text);
-    await input.press('Enter');
+    await this.question.waitFor();
+    await this.input.fill(text);
+    await this.input.press('Enter');
   }
 
   /** The Sessions view as text: a line for each row, indented by its level. */
@@ -136,32 +149,32 @@ export class EditorWindow {
     return this.page.locator('.sidebar .monaco-list-row[aria-level="2"]').filter({ hasText: text }).first();
   }
 
-  /** Milliseconds from the next Enter key until an element of the page says exactly this. */
-  async timeFromEnter(selector: string, text: string): Promise<() => Promise<number>> {
+  /** Clicks a button that a row has under the pointer; the row may still be drawn anew. */
+  async act(row: string, button: string): Promise<void> {
+    await this.row(row).hover();
+    await this.row(row).getByRole('button', { name: button }).click();
+  }
+
+  /** Clicks a row's button in the moment it appears, for one that is soon gone; answers later whether it was there. */
+  async clickOnceThere(button: string): Promise<() => Promise<boolean>> {
+    const selector = `.sidebar .monaco-list-row a[aria-label^="${button}"]`;
     await this.page.evaluate(`(() => {
-      const timing = (globalThis.limpetTiming = {});
+      globalThis.limpetClicked = false;
       const look = () => {
-        const found = timing.start && [...document.querySelectorAll(${JSON.stringify(selector)})]
-          .some((element) => element.textContent.replaceAll('\\u00a0', ' ').trim() === ${JSON.stringify(text)});
-        if (found) timing.elapsed = performance.now() - timing.start;
-        else requestAnimationFrame(look);
+        const found = document.querySelector(${JSON.stringify(selector)});
+        if (found === null) return requestAnimationFrame(look);
+        globalThis.limpetClicked = true;
+        found.click();
       };
-      const begin = ({ key }) => {
-        if (key !== 'Enter') return;
-        document.removeEventListener('keydown', begin, true);
-        timing.start = performance.now();
-        look();
-      };
-      document.addEventListener('keydown', begin, true);
+      look();
     })()`);
-    return async () => {
-      const elapsed = await this.waitFor<number | undefined>(
-        () => this.page.evaluate('globalThis.limpetTiming.elapsed'),
-        (ms) => ms !== undefined,
-      );
-      assert.ok(elapsed !== undefined, `${text} never appeared`);
-      return elapsed;
-    };
+    return () => this.page.evaluate('globalThis.limpetClicked');
+  }
+
+  async closeNotifications(): Promise<void> {
+    if ((await this.notifications.count()) === 0) return;
+    await this.runCommand('Notifications: Clear All Notifications');
+    await this.notifications.first().waitFor({ state: 'detached' });
   }
 
   /** Chooses from an open context menu, which takes no click in its first moment. */
@@ -294,7 +307,7 @@ export class EditorWindow {
   /** One of the editor's own, such as Dark Modern. */
   async chooseTheme(theme: string): Promise<void> {
     await this.runCommand('Preferences: Color Theme');
-    await this.page.locator('.quick-input-widget input').fill(theme);
+    await this.input.fill(theme);
     await this.page.getByRole('option', { name: theme }).first().click();
     await this.page.locator('.quick-input-widget').waitFor({ state: 'hidden' });
   }
@@ -325,15 +338,3 @@ export class EditorWindow {
 }
 
 const resultPath = (name: string) => join(process.env.LIMPET_TEST_RESULTS ?? 'test-results', `${name}.png`);
-
-function programOnPath(program: string): string {
-  for (const folder of (process.env.PATH ?? '').split(delimiter)) {
-    try {
-      accessSync(join(folder, program));
-      return join(folder, program);
-    } catch {
-      // The next folder may have it.
-    }
-  }
-  throw new Error(`${program} is needed to open the window, and is not on PATH.`);
-}

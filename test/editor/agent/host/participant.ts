@@ -14,16 +14,22 @@ export interface Call {
 /** A chat participant that does what agents do: asks its model, calls the tools it wants, and tells it the results. */
 export function registerAgent(onDone: (done: Call[] | Run[]) => void): vscode.Disposable {
   return vscode.chat.createChatParticipant('limpet-test.agent', async (request, _, stream, token) => {
-    const [what, count] = request.prompt.trim().split(' ');
+    const [what, detail] = request.prompt.trim().split(' ');
     if (what === 'bench') {
-      onDone(await bench(Number(count), request.toolInvocationToken));
+      onDone(await bench(Number(detail), request.toolInvocationToken));
+      return;
+    }
+    if (what === 'announce') {
+      const configuration = vscode.workspace.getConfiguration('limpet');
+      await configuration.update('announceMcpServer', detail === 'on', vscode.ConfigurationTarget.Global);
+      onDone([]);
       return;
     }
     const [model] = await vscode.lm.selectChatModels({ vendor });
     if (model === undefined) throw new Error('The scripted model is missing.');
     const messages = [vscode.LanguageModelChatMessage.User(request.prompt)];
     const calls: Call[] = [];
-    const tools = vscode.lm.tools.filter(({ name }) => name.startsWith('limpet_'));
+    const tools = vscode.lm.tools.filter(({ name }) => name.includes('limpet_'));
     for (;;) {
       const response = await model.sendRequest(messages, { tools: [...tools] }, token);
       const wanted: vscode.LanguageModelToolCallPart[] = [];

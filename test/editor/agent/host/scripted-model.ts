@@ -3,7 +3,7 @@ import * as vscode from 'vscode';
 /** One move of the model: a call of a tool, or the words it ends with. */
 export type Move = { tool: string; input: object } | { say: string };
 /** What a model would do next, knowing the results so far. */
-export type Script = (results: readonly string[]) => Move;
+export type Script = (results: readonly string[], tools: readonly string[]) => Move;
 
 /** The part of the language-model provider API that newer editors have and our types do not know yet. */
 interface ModelApi {
@@ -30,13 +30,16 @@ export function registerScriptedModel(scripts: Record<string, Script>): vscode.D
     provideLanguageModelChatResponse: (
       _: unknown,
       messages: readonly vscode.LanguageModelChatMessage[],
-      __: unknown,
+      { tools = [] }: { tools?: readonly { name: string }[] },
       progress: vscode.Progress<vscode.LanguageModelTextPart | vscode.LanguageModelToolCallPart>,
     ) => {
       const parts = messages.flatMap(({ content }) => content);
       const name = parts.find((part) => part instanceof vscode.LanguageModelTextPart)?.value.trim() ?? '';
       const results = parts.filter((part) => part instanceof vscode.LanguageModelToolResultPart).map(textOf);
-      const move = scripts[name]?.(results) ?? { say: `There is no script ${name}.` };
+      const move = scripts[name]?.(
+        results,
+        tools.map((tool) => tool.name),
+      ) ?? { say: `There is no script ${name}.` };
       progress.report(
         'say' in move
           ? new vscode.LanguageModelTextPart(move.say)

@@ -1,0 +1,2 @@
+/** What went wrong, in words to show. */
+export const messageOf = (thrown: unknown): string => (thrown instanceof Error ? thrown.message : String(thrown));

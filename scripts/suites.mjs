@@ -1,0 +1,35 @@
+import { join } from 'node:path';
+import { ensureCodeServer } from './code-server.mjs';
+import { chatTests, insideTests, usesDesktop, windowTests } from './editor-tests.mjs';
+import { mocha } from './mocha.mjs';
+import { packageExtension } from './package.mjs';
+import { root, run } from './run.mjs';
+
+const bin = (name) => join(root, 'node_modules', '.bin', name);
+
+/** A step that is one test by itself: it works or it does not. */
+const step = (work) => async () => {
+  await work();
+  return { passed: 1, failed: 0, skipped: 0 };
+};
+
+/**
+ * In the order they are shown. They run side by side, each as soon as those it comes `after` have ended: what loads the
+ * machine runs alone, since two editors and many shells at once would measure its patience and not the product.
+ * A suite answers with its figures, or throws: then it counts as one failure.
+ */
+export const suites = {
+  types: { run: step(() => run(bin('tsc'), ['-b'], { cwd: root })) },
+  lint: { run: step(() => run(bin('biome'), ['check', '--error-on-warnings', '.'], { cwd: root })) },
+  package: { run: step(() => packageExtension({ quiet: true })) },
+  install: { run: step(() => usesDesktop() || ensureCodeServer()) },
+  // Most of a test's time is waiting, so two files at a time take little more than half as long.
+  unit: { after: ['types', 'lint', 'package', 'install'], run: () => mocha(['--parallel', '--jobs', '2']) },
+  faults: { after: ['unit'], run: () => mocha(['--config', 'test/faults/.mocharc.json', '--parallel', '--jobs', '2']) },
+  inside: { after: ['package', 'install', 'faults'], run: insideTests },
+  window: { after: ['package', 'install', 'inside'], run: windowTests },
+  chat: { after: ['package', 'install', 'window'], run: chatTests },
+};
+
+/** Names for several suites at once. */
+export const groups = { editor: ['install', 'inside', 'window', 'chat'] };

@@ -1,0 +1,51 @@
+import { spawn } from 'node:child_process';
+import { failure } from '../../protocol/errors';
+import { identify, type ProcessIdentity } from '../processes/identity';
+import { quote } from '../shells/dialect';
+import { describeTrouble } from '../system-failure';
+
+/** The plainest shell's redirections reach up to 9; 1 and 2 are needed while the keeper starts. */
+const descriptors = [0, 3, 4, 5, 6, 7, 8, 9];
+
+/**
+ * Makes FIFOs, and a process that holds some of them open for reading and reads nothing. What is in a FIFO is gone when the
+ * last one closes it: with the keeper, what a command printed while there was no sidecar waits for the next one. A reader
+ * does not keep a FIFO from looking closed to the sidecar, which a writer would.
+ */
+export async function makeKeptFifos(kept: readonly string[], others: readonly string[]): Promise<ProcessIdentity> {
+  const opens = kept.map((path, at) => `2<>${quote(path)} ${descriptors[at]}<${quote(path)}`);
+  const script = [
+    `mkfifo -m 600 ${[...kept, ...others].map(quote).join(' ')} || exit`,
+    `exec ${opens.join(' ')} 2>/dev/null`,
+    'printf k',
+    'exec sleep 2147483647 >/dev/null',
+  ].join('\n');
+  const child = spawn('/bin/sh', ['-c', script], {
+    cwd: '/',
+    env: { PATH: process.env.PATH },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true,
+  });
+  child.unref();
+  // Without a descriptor left there are no streams, and only the error tells.
+  const { stdout, stderr } = child as Partial<Pick<typeof child, 'stdout' | 'stderr'>>;
+  let said = '';
+  stderr?.setEncoding('utf8').on('data', (text: string) => {
+    said += text;
+  });
+  const isReady = await new Promise<boolean>((resolve) => {
+    stdout?.once('data', () => resolve(true));
+    child.once('error', (error) => {
+      said = describeTrouble(error) ?? error.message;
+      resolve(false);
+    });
+    child.once('close', () => resolve(false));
+  });
+  stdout?.destroy();
+  stderr?.destroy();
+  const identity = isReady && child.pid !== undefined ? identify(child.pid) : undefined;
+  if (identity !== undefined) return identity;
+  throw failure.shellStartFailed(
+    `The session's FIFOs could not be made: ${said.split('\n')[0] || 'the reason is unknown'}. Is the runtime directory writable?`,
+  );
+}

@@ -1,0 +1,61 @@
+import {
+  type CommandTraces,
+  holdersOf,
+  processesOfCommand,
+  processesOfSession,
+  type SessionTraces,
+} from '../processes/command-processes';
+import type { ProcessIdentity } from '../processes/identity';
+import { asStartTime, findProcess } from '../processes/process-table';
+import type { Background } from './background';
+import type { Command } from './command';
+import type { SessionFiles } from './command-files';
+import type { ShellHost } from './shell-host';
+
+/** Finds the processes of a session and of its commands, computed anew for every look. */
+export class SessionProcesses {
+  constructor(
+    private readonly sessionId: string,
+    private readonly host: ShellHost,
+    private readonly background: Background,
+    private readonly files: SessionFiles,
+  ) {}
+
+  /** What the session's processes are known by. */
+  get traces(): SessionTraces {
+    const { pid: shell, since } = this.host;
+    const { path: directory, keepers } = this.files.directory;
+    return { sessionId: this.sessionId, directory, shell, since, keepers };
+  }
+
+  /** Everything that belongs to the session. */
+  all(): ProcessIdentity[] {
+    return processesOfSession(this.traces);
+  }
+
+  /** The shell's child under which a slot is in use: the subshell of a background command. */
+  subshellOf(fifos: readonly string[]): ProcessIdentity | undefined {
+    const holders = holdersOf(fifos, { except: [this.host.pid, ...this.files.keepers], since: this.host.since });
+    return holders[0] === undefined ? undefined : this.childAbove(holders[0].pid);
+  }
+
+  of(command: Command): ProcessIdentity[] {
+    const root = command.request.background ? command.pid : this.host.pid;
+    if (root === undefined) return [];
+    const traces: CommandTraces = {
+      commandId: command.id,
+      fifos: command.slot?.paths ?? [],
+      root,
+      others: [...this.background.pids, ...this.files.keepers],
+      since: this.host.since,
+      startedAt: command.isFinished ? undefined : asStartTime(command.startedMonotonic),
+    };
+    return processesOfCommand(traces);
+  }
+
+  private childAbove(pid: number): ProcessIdentity | undefined {
+    const entry = findProcess(pid);
+    if (entry === undefined || entry.parent <= 1) return undefined;
+    return entry.parent === this.host.pid ? { pid, startTime: entry.startTime } : this.childAbove(entry.parent);
+  }
+}

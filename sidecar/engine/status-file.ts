@@ -1,0 +1,27 @@
+import { readFileSync } from 'node:fs';
+
+/**
+ * The file in which a session's processes note how they ended, for a sidecar that was not there to be told: a line
+ * `NUMBER STATUS` for a background command, and `X PID STATUS` for a shell that could still write one.
+ */
+function lines(path: string): string[][] {
+  try {
+    return readFileSync(path, 'utf8')
+      .split('\n')
+      .map((line) => line.split(' '));
+  } catch {
+    return [];
+  }
+}
+
+/** How a shell ended by its own account. */
+export function notedExit(path: string, pid: number): number | null {
+  const line = lines(path).findLast(([kind, noted]) => kind === 'X' && noted === `${pid}`);
+  return line?.[2] === undefined ? null : Number(line[2]);
+}
+
+/** How a background command ended, if it has. */
+export function notedStatus(path: string, number: number): number | undefined {
+  const line = lines(path).findLast(([noted]) => noted === `${number}`);
+  return line?.[1] === undefined ? undefined : Number(line[1]);
+}

@@ -1,0 +1,414 @@
+import assert from 'node:assert/strict';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Engine } from '../../sidecar/engine/engine';
+import { bytesOf, shells, until } from '../helpers/engine';
+import { type KillableEngine, Succession } from '../helpers/killable-engine';
+import { isAlive, zombies } from '../helpers/processes';
+
+for (const shell of shells) {
+  describe(`Adoption, in ${shell}`, () => {
+    let succession: Succession;
+    let first: KillableEngine;
+    let cwd: string;
+    let sessionId: string;
+
+    beforeEach(async () => {
+      succession = await Succession.begin();
+      first = await succession.killable();
+      cwd = join(succession.root, 'work');
+      await mkdir(cwd);
+      ({ sessionId } = await first.create({ shell, cwd, name: 'mine', env: { FROM_CREATE: 'yes' } }));
+    });
+    afterEach(() => succession.end());
+
+    const killed = async (): Promise<Engine> => {
+      await first.kill();
+      return succession.next();
+    };
+    const file = (name: string) => join(cwd, name);
+    const appears = (name: string) => until(`${name} is there`, () => existsSync(file(name)));
+    /** A command that goes on when its file is removed. */
+    const held = (name: string) => `: > ${name}; while [ -e ${name} ]; do sleep 0.01; done`;
+    const letGo = (name: string) => import('node:fs/promises').then(({ rm }) => rm(file(name)));
+    const whole = (engine: Engine, commandId: string, timeoutMs = 20_000) => engine.wait({ commandId, timeoutMs });
+
+    it('goes on with an idle session: same id, name, shell and state', async () => {
+      const { pid } = await first.create({ shell, cwd });
+      const before = (await first.run({ sessionId, command: 'a=1; f() { echo "f $a"; }; cd /; (exit 7)' })).exitCode;
+      assert.equal(before, 7);
+      await noted('["ended",1');
+      const engine = await killed();
+      const info = engine.sessionInfo(sessionId);
+      assert.deepEqual(
+        { name: info.name, shell: info.shell, state: info.state },
+        { name: 'mine', shell, state: 'idle' },
+      );
+      const { stdout, cwd: where, outcome } = await engine.run({ sessionId, command: 'echo "$? $FROM_CREATE"; f' });
+      assert.deepEqual({ stdout, where, outcome }, { stdout: '7 yes\nf 1\n', where: '/', outcome: 'exited' });
+      assert.equal(engine.listSessions().length, 2);
+      assert.ok(engine.listSessions().some((session) => session.pid === pid));
+    });
+
+    it('goes on with a running foreground command and tells its exit code', async () => {
+      const { commandId } = await first.start({
+        sessionId,
+        command: `echo before; ${held('gate')}; echo after; (exit 5)`,
+      });
+      // What is printed is in the sidecar's hands for a moment, and would be lost with it.
+      await first.wait({ commandId, until: [{ output: 'before' }], timeoutMs: 20_000 });
+      await appears('gate');
+      const engine = await killed();
+      assert.equal(engine.sessionInfo(sessionId).runningCommand?.commandId, commandId);
+      await letGo('gate');
+      const { exitCode, outcome, stdout } = await whole(engine, commandId);
+      assert.deepEqual({ exitCode, outcome, stdout }, { exitCode: 5, outcome: 'exited', stdout: 'before\nafter\n' });
+      assert.equal((await engine.run({ sessionId, command: 'echo $?' })).stdout, '5\n');
+    });
+
+    it('has everything a command printed that ended while there was no sidecar', async () => {
+      const command = `${held('gate')}; echo out; echo err >&2; : > over; (exit 3)`;
+      const { commandId } = await first.start({ sessionId, command });
+      await appears('gate');
+      await first.kill();
+      await letGo('gate');
+      await appears('over');
+      const { exitCode, stdout, stderr } = await whole(await succession.next(), commandId);
+      assert.deepEqual({ exitCode, stdout, stderr }, { exitCode: 3, stdout: 'out\n', stderr: 'err\n' });
+    });
+
+    it('knows the exit code of a background command that ended while there was no sidecar', async () => {
+      const { commandId, pid } = await first.start({
+        sessionId,
+        command: `${held('gate')}; echo out; (exit 9)`,
+        background: true,
+      });
+      await appears('gate');
+      await first.kill();
+      await letGo('gate');
+      await until('it has ended', () => pid === undefined || !isAlive(pid));
+      const { exitCode, stdout } = await whole(await succession.next(), commandId);
+      assert.deepEqual({ exitCode, stdout }, { exitCode: 9, stdout: 'out\n' });
+    });
+
+    it('goes on with a background command, which can be stopped', async () => {
+      const { commandId, pid } = await first.start({ sessionId, command: 'echo up; sleep 300', background: true });
+      await first.wait({ commandId, until: [{ output: 'up' }], timeoutMs: 20_000 });
+      const engine = await killed();
+      assert.equal(engine.listCommands({ sessionId, runningOnly: true }).commands[0]?.pid, pid);
+      const { outcome } = await engine.cancel({ commandId });
+      assert.equal(outcome, 'cancelled');
+      await until('it is gone', () => pid !== undefined && !isAlive(pid));
+    });
+
+    it('keeps cursors: what was read before is not told again, and nothing is left out', async () => {
+      const command = `echo one; echo two >&2; : > shown; ${held('gate')}; echo three`;
+      const { commandId } = await first.start({ sessionId, command });
+      await appears('gate');
+      await first.wait({ commandId, until: [{ output: 'two' }], timeoutMs: 20_000 });
+      const seen = await first.output({ commandId });
+      assert.equal(bytesOf(seen.chunks).toString().length, 8);
+      const engine = await killed();
+      await letGo('gate');
+      await whole(engine, commandId);
+      const rest = await engine.output({ commandId, fromSeq: seen.nextSeq });
+      assert.equal(bytesOf(rest.chunks).toString(), 'three\n');
+      assert.deepEqual((await engine.output({ commandId })).chunks.slice(0, seen.chunks.length), seen.chunks);
+    });
+
+    it('remembers finished commands with their output and exit codes', async () => {
+      const done = await first.run({ sessionId, command: 'printf abc; echo e >&2; (exit 4)' });
+      await noted('["ended",1');
+      const engine = await killed();
+      const { met: _met, ...again } = await whole(engine, done.commandId);
+      assert.deepEqual(
+        { ...again, background: undefined, origin: undefined, state: undefined },
+        { ...done, background: undefined, origin: undefined, state: undefined },
+      );
+    });
+
+    it('runs what waited in the queue, once and in order', async () => {
+      await first.start({ sessionId, command: held('gate') });
+      await appears('gate');
+      const second = await first.start({ sessionId, command: 'echo second >> order; echo 2' });
+      const third = await first.start({ sessionId, command: 'echo third >> order; echo 3' });
+      const engine = await killed();
+      await letGo('gate');
+      assert.equal((await whole(engine, third.commandId)).stdout, '3\n');
+      assert.equal((await whole(engine, second.commandId)).stdout, '2\n');
+      assert.equal(readFileSync(file('order'), 'utf8'), 'second\nthird\n');
+    });
+
+    it('interrupts an adopted command, and keeps the shell', async () => {
+      const { commandId } = await first.start({ sessionId, command: `kept=1; ${held('gate')}` });
+      await appears('gate');
+      const engine = await killed();
+      assert.equal((await engine.cancel({ commandId })).outcome, 'cancelled');
+      assert.equal((await engine.run({ sessionId, command: 'echo $kept' })).stdout, '1\n');
+    });
+
+    it('still ends a command at its time-out, counted from its start', async () => {
+      const { commandId } = await first.start({ sessionId, command: held('gate'), timeoutMs: 1500 });
+      await appears('gate');
+      const engine = await killed();
+      assert.equal((await whole(engine, commandId)).outcome, 'timed_out');
+      assert.equal((await engine.run({ sessionId, command: 'echo on' })).stdout, 'on\n');
+    });
+
+    it('keeps an input open that was open, and can end it', async () => {
+      const { commandId } = await first.start({ sessionId, command: 'cat; echo end', keepStdinOpen: true });
+      await first.call('input', { commandId, data: 'one\n' });
+      await first.wait({ commandId, until: [{ output: 'one' }], timeoutMs: 20_000 });
+      await noted('["input-kept",1');
+      const engine = await killed();
+      await engine.input({ commandId, data: 'two\n' });
+      await engine.input({ commandId, eof: true });
+      assert.equal((await whole(engine, commandId)).stdout, 'one\ntwo\nend\n');
+    });
+
+    it('ends an input whose end was asked for and did not come to pass', async () => {
+      const command = `${held('gate')}; cat; (exit 3)`;
+      const { commandId } = await first.start({ sessionId, command, keepStdinOpen: true });
+      await appears('gate');
+      const isHeld = await first.holdAt('input-ended', join(succession.root, 'mark'));
+      first.ask('input', { commandId, data: 'all\n', eof: true });
+      await isHeld();
+      const engine = await killed();
+      await letGo('gate');
+      const { exitCode, stdout } = await whole(engine, commandId);
+      assert.deepEqual({ exitCode, stdout }, { exitCode: 3, stdout: 'all\n' });
+    });
+
+    it('replaces a shell that ended while there was no sidecar, and says with what status it ended', async () => {
+      await first.run({ sessionId, command: 'a=kept' });
+      const { commandId } = await first.start({ sessionId, command: `${held('gate')}; exit 6` });
+      const { pid } = await first.call('listCommands', { sessionId }).then(() => ({ pid: shellPid() }));
+      await appears('gate');
+      await first.kill();
+      await letGo('gate');
+      await until('the shell is gone', () => !isAlive(pid));
+      const engine = await succession.next();
+      const { outcome, exitCode } = await whole(engine, commandId);
+      assert.deepEqual({ outcome, exitCode }, { outcome: 'shell_exited', exitCode: 6 });
+      assert.equal((await engine.run({ sessionId, command: 'echo $a' })).stdout, 'kept\n');
+    });
+
+    it('finds out when an adopted shell ends', async () => {
+      const engine = await killed();
+      const { outcome, exitCode } = await engine.run({ sessionId, command: 'b=2; exit 8' });
+      assert.deepEqual({ outcome, exitCode }, { outcome: 'shell_exited', exitCode: 8 });
+      assert.equal((await engine.run({ sessionId, command: 'echo $b' })).stdout, '2\n');
+    });
+
+    it('destroys an adopted session without a trace', async () => {
+      const { stdout } = await first.run({ sessionId, command: 'sleep 300 >/dev/null 2>&1 & echo $!' });
+      const engine = await killed();
+      const pid = shellPid();
+      await engine.destroySession(sessionId);
+      assert.ok(!isAlive(Number(stdout)) && !isAlive(pid));
+      assert.ok(!existsSync(join(succession.runtimeDir, 'sessions', sessionId)));
+      assert.deepEqual(zombies(), []);
+    });
+
+    it('is adopted again and again', async () => {
+      const { commandId } = await first.start({ sessionId, command: `echo a; ${held('gate')}; echo z; (exit 2)` });
+      await appears('gate');
+      for (let times = 0; times < 3; times++) {
+        await first.wait({ commandId, until: [{ output: 'a' }], timeoutMs: 20_000 });
+        await first.kill();
+        first = await succession.killable();
+      }
+      const engine = await killed();
+      await letGo('gate');
+      const { exitCode, stdout } = await whole(engine, commandId);
+      assert.deepEqual({ exitCode, stdout }, { exitCode: 2, stdout: 'a\nz\n' });
+    });
+
+    it('loses no byte in a planned hand-over', async () => {
+      const lines = 20_000;
+      const command = `i=0; while [ $i -lt ${lines} ]; do i=$((i+1)); echo "line $i"; echo "error $i" >&2; done`;
+      const { commandId } = await first.start({ sessionId, command });
+      await first.wait({ commandId, until: [{ output: 'line 50' }], timeoutMs: 20_000 });
+      await first.call('leave', undefined);
+      await first.kill();
+      const engine = await succession.next();
+      const { exitCode, stdout, stderr, notes } = await whole(engine, commandId, 60_000);
+      const expected = (word: string) => Array.from({ length: lines }, (_, at) => `${word} ${at + 1}\n`).join('');
+      assert.equal(exitCode, 0);
+      assert.ok(stdout === expected('line'), 'stdout is whole');
+      assert.ok(stderr === expected('error'), 'stderr is whole');
+      assert.deepEqual(notes, []);
+    });
+
+    it('leaves a time-out to the next one in a planned hand-over', async () => {
+      const command = `echo ran >> runs; ${held('gate')}`;
+      const { commandId } = await first.start({ sessionId, command, timeoutMs: 1500 });
+      await appears('gate');
+      await first.call('leave', undefined);
+      const engine = await succession.next();
+      const { outcome } = await whole(engine, commandId);
+      assert.equal(outcome, 'timed_out');
+      assert.equal(readFileSync(file('runs'), 'utf8'), 'ran\n');
+      assert.equal((await engine.run({ sessionId, command: 'echo on' })).stdout, 'on\n');
+    });
+
+    it('tells whoever waits in a planned hand-over where to go on', async () => {
+      const { commandId } = await first.start({ sessionId, command: held('gate') });
+      await appears('gate');
+      const waiting = first.wait({ commandId }).catch((error: Error) => error.message);
+      await first.call('leave', undefined);
+      assert.equal(await waiting, 'shutting_down');
+    });
+
+    describe('when the sidecar is killed', () => {
+      const heldAt = async (point: Parameters<KillableEngine['holdAt']>[0], ask: () => void, after = 0) => {
+        const isHeld = await first.holdAt(point, join(succession.root, 'mark'), after);
+        ask();
+        await isHeld();
+        return killed();
+      };
+      const ask =
+        (command: string, more: object = {}) =>
+        () =>
+          first.ask('start', { sessionId, command, ...more });
+      const last = (engine: Engine) => {
+        const command = engine.listCommands({ sessionId }).commands.at(-1);
+        assert.ok(command, 'the command is known');
+        return whole(engine, command.commandId);
+      };
+
+      it('before it gave the shell a command, the command is run once', async () => {
+        const engine = await heldAt('command-noted', ask('echo ran >> runs; (exit 3)'));
+        assert.equal((await last(engine)).exitCode, 3);
+        assert.equal(readFileSync(file('runs'), 'utf8'), 'ran\n');
+      });
+
+      it('as soon as it gave the shell a command, the command is run once', async () => {
+        const engine = await heldAt('command-sent', ask('echo ran >> runs; (exit 3)'));
+        assert.equal((await last(engine)).exitCode, 3);
+        assert.equal(readFileSync(file('runs'), 'utf8'), 'ran\n');
+      });
+
+      it('with the report of a command in its hands, the shell is asked again', async () => {
+        const engine = await heldAt('record-read', ask('echo ran >> runs; echo out; (exit 3)'));
+        const { exitCode, stdout } = await last(engine);
+        assert.deepEqual({ exitCode, stdout }, { exitCode: 3, stdout: 'out\n' });
+        assert.equal(readFileSync(file('runs'), 'utf8'), 'ran\n');
+      });
+
+      it('between log and journal, the output is told once', async () => {
+        const engine = await heldAt('output-logged', ask('echo out; (exit 3)'));
+        const { exitCode, stdout } = await last(engine);
+        assert.deepEqual({ exitCode, stdout }, { exitCode: 3, stdout: 'out\n' });
+      });
+
+      it('with output in its hands, only that is lost', async () => {
+        const engine = await heldAt('output-read', ask(`echo out; ${held('gate')}; echo more; (exit 3)`));
+        await letGo('gate');
+        const { exitCode, stdout } = await last(engine);
+        assert.deepEqual({ exitCode, stdout }, { exitCode: 3, stdout: 'more\n' });
+      });
+
+      it('before an exit code was published, the next one publishes it', async () => {
+        const engine = await heldAt('exit-published', ask('(exit 3)'));
+        const { logPath } = await last(engine);
+        const exitFile = (logPath ?? '').replace(/log$/, 'exit');
+        await until('it is published', () => existsSync(exitFile));
+        assert.equal(readFileSync(exitFile, 'utf8'), '3\n');
+      });
+
+      it('while it interrupts, with everything stopped, the interrupt goes on', async () => {
+        const { commandId } = await first.start({ sessionId, command: `kept=1; ${held('gate')}` });
+        await appears('gate');
+        const engine = await heldAt('interrupt-held', () => first.ask('cancel', { commandId }));
+        assert.equal((await whole(engine, commandId)).outcome, 'cancelled');
+        assert.equal((await engine.run({ sessionId, command: 'echo $kept' })).stdout, '1\n');
+      });
+
+      for (const [command, code] of [
+        ['exit 6', 6],
+        ['exec true', 0],
+        ['kill -9 $$', null],
+      ] as const) {
+        it(`while it replaces a shell that ended by ${command}, there is one shell in the end, with its state`, async () => {
+          await first.run({ sessionId, command: 'kept=1; f() { echo f; }' });
+          const engine = await heldAt('shell-spawned', ask(command));
+          const { outcome, exitCode } = await last(engine);
+          assert.deepEqual({ outcome, exitCode }, { outcome: 'shell_exited', exitCode: code });
+          for (let n = 0; n < 5; n++) {
+            const { stdout } = await engine.run({ sessionId, command: `kept=$((kept + 1)); echo $kept; f` });
+            assert.equal(stdout, `${n + 2}\nf\n`);
+          }
+        });
+      }
+
+      it('while it starts a shell for a command, the command is run once, in the shell that comes', async () => {
+        await first.run({ sessionId, command: 'kept=1' });
+        const pid = shellPid();
+        process.kill(pid, 'SIGKILL');
+        await noted('"signal":"SIGKILL","lastNumber":1');
+        const engine = await heldAt('shell-spawned', ask('echo ran >> runs; (exit 3)'));
+        const { outcome, exitCode } = await last(engine);
+        assert.deepEqual({ outcome, exitCode }, { outcome: 'exited', exitCode: 3 });
+        assert.equal(readFileSync(file('runs'), 'utf8'), 'ran\n');
+      });
+
+      it('while it destroys a session, the next one destroys it', async () => {
+        const pid = shellPid();
+        const engine = await heldAt('destroy-begun', () => first.ask('destroySession', sessionId));
+        assert.deepEqual(engine.listSessions(), []);
+        assert.ok(!isAlive(pid));
+      });
+
+      for (const point of ['shell-spawned', 'session-ready'] as const) {
+        it(`while it creates a session (${point}), no process of that is left when the next one ends`, async () => {
+          const engine = await heldAt(point, () => first.ask('createSession', { shell, cwd }));
+          assert.ok(engine.listSessions().some((session) => session.sessionId === sessionId));
+          await engine.close();
+          assert.deepEqual(sessionDirectories(), []);
+        });
+      }
+
+      it('while it adopts, the one after it adopts', async () => {
+        const { commandId } = await first.start({ sessionId, command: `${held('gate')}; (exit 3)` });
+        await appears('gate');
+        await first.kill();
+        first = await succession.killable();
+        const engine = await killed();
+        await letGo('gate');
+        assert.equal((await whole(engine, commandId)).exitCode, 3);
+      });
+    });
+
+    it('is not misled by a damaged journal', async () => {
+      await first.run({ sessionId, command: 'a=1' });
+      await first.kill();
+      writeFileSync(journal(), `${readFileSync(journal(), 'utf8')}["chunk",1,"stdout"\n{}\nnull\n["ended",99]\n["beg`);
+      const engine = await succession.next();
+      assert.equal((await engine.run({ sessionId, command: 'echo $a' })).stdout, '1\n');
+    });
+
+    it('ends a session whose journal tells nothing, and leaves no process', async () => {
+      const pid = shellPid();
+      await first.kill();
+      writeFileSync(journal(), '\0\0\0');
+      const engine = await succession.next();
+      assert.deepEqual(engine.listSessions(), []);
+      assert.ok(!isAlive(pid));
+      assert.ok(!existsSync(join(succession.runtimeDir, 'sessions', sessionId)));
+    });
+
+    const noted = (record: string) =>
+      until(`${record} is noted`, () => readFileSync(journal(), 'utf8').includes(record));
+    const journal = () => join(succession.runtimeDir, 'sessions', sessionId, 'journal');
+    const sessionDirectories = () => readdirSync(join(succession.runtimeDir, 'sessions'));
+    const shellPid = (): number => {
+      const condition = readFileSync(journal(), 'utf8')
+        .split('\n')
+        .filter((line) => line.startsWith('["condition"'))
+        .at(-1);
+      return JSON.parse(condition ?? '')[1].shell.pid;
+    };
+  });
+}

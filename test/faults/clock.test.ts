@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { until } from '../helpers/sidecar';
+import { figure, Station, timed } from '../helpers/station';
+
+const fixture = join(__dirname, '../fixtures/jumping-clock.js');
+
+describe('A wall clock that jumps by a day, forth and back', () => {
+  let station: Station;
+  before(async () => {
+    station = await Station.open({ env: { NODE_OPTIONS: `--require=${fixture}` }, args: ['--keep-alive', '60000'] });
+  });
+  after(() => station.dispose());
+
+  const jump = () => process.kill(station.pid, 'SIGUSR2');
+  const started = async (session: string, command: string, params: object = {}) => {
+    const id = await station.start(session, command, params);
+    await station.client.data('exec.wait', { command_id: id, until: [{ output: 'ready' }] });
+    return id;
+  };
+
+  it('changes no duration, ends no time-out early and none late', async () => {
+    const session = await station.session();
+    for (let n = 0; n < 4; n++) {
+      const id = await started(session, 'echo ready; sleep 300', { timeout_ms: 700 });
+      jump();
+      const [{ outcome, duration_ms }, ms] = await timed(station.client.data('exec.wait', { command_id: id }));
+      assert.equal(outcome, 'timed_out');
+      assert.ok(duration_ms >= 690 && duration_ms < 15_000, `it took ${duration_ms} ms`);
+      figure(`a time-out of 700 ms across a jump: ${Math.round(duration_ms)} ms (${ms} ms waited after the jump)`);
+    }
+    await station.assertNextCommandWorks(session);
+  });
+
+  it('ends no session by its idle time-out, and no wait for silence', async () => {
+    const session = await station.session({ idle_timeout_ms: 3_600_000 });
+    const id = await started(session, 'echo ready; sleep 1; echo more; sleep 300');
+    const silence = station.client.data('exec.wait', {
+      command_id: id,
+      until: [{ silence_ms: 600_000 }],
+      timeout_ms: 1500,
+    });
+    jump();
+    assert.equal((await silence).met, 'timeout');
+    jump();
+    await station.client.data('exec.cancel', { command_id: id });
+    await station.assertNextCommandWorks(session);
+  });
+
+  it('keeps a command and its processes apart from others: a cancel still finds exactly its own', async () => {
+    const session = await station.session();
+    await station.run(session, 'sleep 300 >/dev/null 2>&1 & echo $!');
+    const before = station.descendants().length;
+    const id = await started(session, 'echo ready; sleep 301 | cat');
+    jump();
+    await station.client.data('exec.cancel', { command_id: id });
+    await until(() => station.descendants().length === before, 'what the command started is gone, and nothing else');
+    await station.assertNextCommandWorks(session);
+  });
+});

@@ -1,0 +1,250 @@
+import { randomBytes } from 'node:crypto';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { processesMarked } from '../helpers/processes';
+import { programs, Sandbox, until } from '../helpers/sidecar';
+import { type Sample, sample, slope } from './footprint';
+import { Hub } from './hub';
+import { Random } from './random';
+import { Subject } from './subject';
+import { Tally } from './tally';
+import { directories, Worker } from './worker';
+
+const usage = `soak [--minutes N] [--sessions N] [--seed N] [--kill] [--kills N] [--hand-overs N]
+
+A random mix of everything, on many sessions at once, compared with a model. --kill kills the sidecar now and then;
+--kills and --hand-overs do so that many times and then end.`;
+
+const { values } = parseArgs({
+  options: {
+    minutes: { type: 'string' },
+    sessions: { type: 'string', default: '12' },
+    seed: { type: 'string', default: String(Date.now() % 1e9) },
+    kill: { type: 'boolean', default: false },
+    kills: { type: 'string', default: '0' },
+    'hand-overs': { type: 'string', default: '0' },
+    help: { type: 'boolean', default: false },
+  },
+});
+
+const blobBytes = 3 * 1024 * 1024;
+const sampleMs = 2000;
+const most = { rssPerTenMinutes: 0.01, descriptorsPerTenMinutes: 1, readBytes: 64 * 1024 };
+const longEnoughMinutes = 10;
+
+async function main(): Promise<number> {
+  const seed = Number(values.seed);
+  const minutes = Number(values.minutes ?? (Number(values.kills) + Number(values['hand-overs']) > 0 ? 60 : 5));
+  const wanted = { kills: Number(values.kills), handOvers: Number(values['hand-overs']) };
+  const departs = values.kill || wanted.kills + wanted.handOvers > 0;
+  console.log(
+    `soak: ${minutes} minutes, ${values.sessions} sessions, seed ${seed}${departs ? ', with departures' : ''}`,
+  );
+
+  const sandbox = new Sandbox();
+  const mark = `SOAK=${process.pid}.`;
+  const env = { ...sandbox.env, SOAK: mark.slice('SOAK='.length) };
+  const hub = new Hub({ sidecarPath: programs().sidecar, env });
+  const tally = new Tally();
+  const blob = randomBytes(blobBytes);
+  const began = performance.now();
+  const elapsed = () => (performance.now() - began) / 60_000;
+  const descendants = () => processesMarked(mark).filter((pid) => pid !== hub.pid);
+  let isOver = false;
+  let failed: unknown;
+  const isTime = () => isOver || failed !== undefined || elapsed() >= minutes;
+
+  const random = new Random(seed);
+  const workers = Array.from({ length: Number(values.sessions) }, (_, n) => {
+    const root = join(sandbox.work, String(n));
+    for (const directory of directories) {
+      mkdirSync(join(root, directory), { recursive: true });
+      writeFileSync(join(root, directory, 'blob'), blob);
+    }
+    const subject = new Subject(hub, tally, n % 3 === 2 ? 'zsh' : 'bash', root);
+    return new Worker(subject, new Random(random.between(0, 2 ** 31)), { blob, root });
+  });
+
+  hub.onArrival = async (client) => {
+    const { sessions } = await client.request('session.list', {});
+    for (const { subject } of workers) {
+      if (subject.sessionId !== '' && !sessions.some(({ sessionId }) => sessionId === subject.sessionId)) {
+        tally.mismatch(`session ${subject.sessionId} is gone after ${JSON.stringify(hub.departures)}`);
+      }
+    }
+  };
+
+  await hub.connected();
+  const before = sample(hub.pid, mark, sandbox.runtimeDir, 0);
+  const samples: Sample[] = [];
+  const sampling = setInterval(() => {
+    if (isTime()) return;
+    const taken = sample(hub.pid, mark, sandbox.runtimeDir, elapsed());
+    if (taken !== undefined) samples.push(taken);
+  }, sampleMs);
+  let told = 0;
+  const telling = setInterval(() => {
+    const now = samples.at(-1);
+    const minute = Math.round(elapsed());
+    if (now === undefined || minute === told) return;
+    told = minute;
+    console.log(
+      `minute ${minute}: ${tally.commands} commands, ${tally.mismatches} mismatches, ${mb(now.rss)} MB, ` +
+        `${now.descriptors} descriptors, ${now.processes} processes, ${now.files} files` +
+        (departs ? `, ${hub.departures.kills} kills, ${hub.departures.handOvers} hand-overs` : ''),
+    );
+  }, 1000);
+
+  const works = workers.map(async (worker) => {
+    await worker.begin();
+    while (!isTime()) await worker.step();
+    await worker.finish();
+  });
+  const remember = (thrown: unknown) => {
+    failed ??= thrown;
+  };
+  const worked = Promise.all(works.map((work) => work.catch(remember)));
+  if (departs) await depart(hub, random, wanted, isTime).catch(remember);
+  isOver = departs;
+  await worked;
+  clearInterval(sampling);
+  clearInterval(telling);
+  if (failed !== undefined) tally.mismatch(`a worker broke off: ${failed instanceof Error ? failed.stack : failed}`);
+
+  await until(() => descendants().length === 0, 'nothing is left of the sessions', 10_000).catch(() => undefined);
+  const after = sample(hub.pid, mark, sandbox.runtimeDir, elapsed());
+  const orphans = descendants().length;
+  await hub.ask('system.shutdown', {});
+  await until(() => processesMarked(mark).length === 0, 'the sidecar is gone', 20_000).catch(() => undefined);
+  const leftAtEnd = processesMarked(mark).length;
+  const filesAtEnd = readdirSync(sandbox.runtimeDir, { recursive: true, encoding: 'utf8' }).filter(
+    (name) => name !== 'sessions',
+  );
+  hub.dispose();
+  await sandbox.dispose();
+  return report({ tally, hub, samples, before, after, orphans, leftAtEnd, filesAtEnd, minutes, departs });
+}
+
+/** Lets the sidecar go at random moments, as often as was asked for, or until it is time. */
+async function depart(
+  hub: Hub,
+  random: Random,
+  wanted: { kills: number; handOvers: number },
+  isTime: () => boolean,
+): Promise<void> {
+  const isCounted = wanted.kills + wanted.handOvers > 0;
+  while (!isTime()) {
+    const left = {
+      kills: isCounted ? wanted.kills - hub.departures.kills : 1,
+      handOvers: isCounted ? wanted.handOvers - hub.departures.handOvers : 0.3,
+    };
+    if (left.kills <= 0 && left.handOvers <= 0) return;
+    await new Promise((resolve) => setTimeout(resolve, random.between(50, 2000)));
+    await hub.depart(
+      random.weighted<'kills' | 'handOvers'>([
+        [Math.max(0, left.kills), 'kills'],
+        [Math.max(0, left.handOvers), 'handOvers'],
+      ]),
+    );
+  }
+}
+
+const mb = (bytes: number) => (bytes / 1e6).toFixed(1);
+
+interface Outcome {
+  tally: Tally;
+  hub: Hub;
+  samples: Sample[];
+  before: Sample | undefined;
+  after: Sample | undefined;
+  orphans: number;
+  leftAtEnd: number;
+  filesAtEnd: string[];
+  minutes: number;
+  departs: boolean;
+}
+
+/** The lowest of each minute: what comes and goes with the commands of the moment is not a leak. */
+function floors(samples: readonly Sample[]): Sample[] {
+  return [...grouped(samples).values()].map((group) => {
+    const lowest = (of: (one: Sample) => number) => Math.min(...group.map(of));
+    return {
+      minutes: group.reduce((sum, one) => sum + one.minutes, 0) / group.length,
+      rss: lowest(({ rss }) => rss),
+      descriptors: lowest(({ descriptors }) => descriptors),
+      processes: lowest(({ processes }) => processes),
+      files: lowest(({ files }) => files),
+      zombies: lowest(({ zombies }) => zombies),
+    };
+  });
+}
+
+function grouped(samples: readonly Sample[]): Map<number, Sample[]> {
+  const groups = new Map<number, Sample[]>();
+  for (const one of samples) {
+    const minute = Math.floor(one.minutes);
+    groups.set(minute, [...(groups.get(minute) ?? []), one]);
+  }
+  return groups;
+}
+
+function report(outcome: Outcome): number {
+  const { tally, hub, samples, before, after, orphans, leftAtEnd, filesAtEnd, departs } = outcome;
+  const warmUp = Math.min(5, outcome.minutes / 3);
+  const steady = floors(samples.filter(({ minutes }) => minutes >= warmUp));
+  const meanRss = steady.reduce((sum, { rss }) => sum + rss, 0) / Math.max(1, steady.length);
+  const growth = {
+    rss: slope(steady, ({ rss }) => rss) / meanRss,
+    descriptors: slope(steady, ({ descriptors }) => descriptors),
+    processes: slope(steady, ({ processes }) => processes),
+    files: slope(steady, ({ files }) => files),
+  };
+  const zombies = steady.at(-1)?.zombies ?? 0;
+  const isLong = !departs && outcome.minutes >= longEnoughMinutes;
+  const broken: string[] = [];
+  const bound = (isKept: boolean, what: string) => {
+    if (!isKept) broken.push(what);
+  };
+  bound(tally.mismatches === 0, 'mismatches');
+  bound(orphans === 0 && leftAtEnd === 0, 'orphans');
+  bound(zombies === 0 && (after?.zombies ?? 0) === 0, 'zombies');
+  bound(filesAtEnd.length === 0, 'files left at the end');
+  if (isLong) {
+    bound(growth.rss <= most.rssPerTenMinutes, 'resident set');
+    bound(growth.descriptors < most.descriptorsPerTenMinutes, 'descriptors');
+  }
+  const { kills, handOvers } = hub.departures;
+  if (kills === 0) bound(tally.lost.stdout + tally.lost.stderr === 0, 'lost bytes');
+  bound(tally.mostLostAtOnce <= most.readBytes * Math.max(1, kills), 'bytes lost at once');
+
+  const signed = (value: number, digits = 2) => `${value >= 0 ? '+' : ''}${value.toFixed(digits)}`;
+  console.log(
+    [
+      '',
+      `commands            ${tally.commands}`,
+      `mismatches          ${tally.mismatches}`,
+      ...(departs
+        ? [
+            `kills               ${kills}, while commands ran: ${tally.survived.kills} times in all`,
+            `hand-overs          ${handOvers}, while commands ran: ${tally.survived.handOvers} times in all`,
+            `bytes lost          stdout ${tally.lost.stdout}, stderr ${tally.lost.stderr}; at most ${tally.mostLostAtOnce} of one command`,
+          ]
+        : []),
+      `resident set        ${mb(steady[0]?.rss ?? 0)} → ${mb(steady.at(-1)?.rss ?? 0)} MB, ${signed(growth.rss * 100)} %/10 min after ${warmUp.toFixed(1)} min`,
+      `descriptors         ${before?.descriptors} → ${after?.descriptors} without sessions, ${signed(growth.descriptors)}/10 min`,
+      `processes           ${signed(growth.processes)}/10 min, zombies ${zombies}, orphans ${orphans}, left at the end ${leftAtEnd}`,
+      `files               ${before?.files} → ${after?.files} without sessions, ${signed(growth.files)}/10 min, left at the end ${filesAtEnd.length}`,
+      isLong || departs ? '' : `(slopes are bounds only from ${longEnoughMinutes} minutes on)`,
+      broken.length === 0 ? 'every bound is kept' : `BROKEN: ${broken.join(', ')}`,
+    ].join('\n'),
+  );
+  return broken.length === 0 ? 0 : 1;
+}
+
+if (values.help) console.log(usage);
+else {
+  void main().then((code) => {
+    process.exitCode = code;
+  });
+}
