@@ -49,7 +49,7 @@ export class Publication {
     this.onIdle();
   }
 
-  /** Publishes what there is time for; whether that was all. */
+  /** Publishes, and removes what is forgotten, as far as there is time; whether that was all. */
   private publish(deadline: number): boolean {
     if (this.exits.size > 0) reach('exit-published');
     for (const command of this.exits) {
@@ -64,7 +64,7 @@ export class Publication {
       this.ends.delete(command);
       this.logs.publishEnd(command.output.log);
     }
-    return true;
+    return this.logs.removeForgotten(deadline);
   }
 
   /** A timer that is already set looks for itself whether it is too early: cheaper than setting it anew for each command. */

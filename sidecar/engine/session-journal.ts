@@ -28,6 +28,8 @@ export interface JournalSubject {
 /** Notes what happens to a session. What somebody has been told is on disk before; the rest may wait for the next note. */
 export class SessionJournal {
   private readonly journal: Journal;
+  /** Commands that were forgotten since the last idle moment. A note that is lost costs only room. */
+  private forgottenNumbers: number[] = [];
 
   constructor(
     path: string,
@@ -91,8 +93,8 @@ export class SessionJournal {
     this.journal.noteLater(() => ['freed', command.number]);
   }
 
-  forgotten(command: Command): void {
-    this.journal.note(['forgotten', command.number]);
+  forgotten({ number }: Command): void {
+    this.forgottenNumbers.push(number);
   }
 
   changed(): void {
@@ -110,6 +112,7 @@ export class SessionJournal {
 
   /** For an idle moment. */
   tidy(): void {
+    for (const number of this.forgottenNumbers.splice(0)) this.journal.note(['forgotten', number]);
     if (this.journal.isLong) this.rewrite();
     else this.journal.flush();
   }

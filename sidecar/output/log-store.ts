@@ -33,6 +33,8 @@ export class LogStore implements LogBudget {
   private readonly unsaved = new Set<CommandLog>();
   private total = 0;
   private readonly finished = new Map<string, StoredLog>();
+  /** Nobody can ask for these any more; their files go when there is time. */
+  private forgotten: StoredLog[] = [];
 
   constructor(
     stateDir: string,
@@ -97,6 +99,7 @@ export class LogStore implements LogBudget {
 
   /** Nothing more will be printed; from now on the log may have to make room for others. */
   finish(log: CommandLog): void {
+    if (log.isSaved) log.close();
     this.finished.set(log.stem, log);
   }
 
@@ -109,11 +112,20 @@ export class LogStore implements LogBudget {
     this.publish('', log.stem + endings.done);
   }
 
-  /** Removes a finished command's files, as far as they were made. */
+  /** A finished command's files are no longer wanted. Those that were made are removed later: that takes its time. */
   forget(log: CommandLog, wasPublished: boolean): void {
     log.close();
-    if (wasPublished || (log.size > 0 && log.isSaved)) this.remove(log);
+    if (wasPublished || (log.size > 0 && log.isSaved)) this.forgotten.push({ stem: log.stem, size: log.size });
     else this.drop(log);
+  }
+
+  /** Removes files of forgotten commands until the deadline; whether all are gone. */
+  removeForgotten(deadline: number): boolean {
+    for (let log = this.forgotten.pop(); log !== undefined; log = this.forgotten.pop()) {
+      this.remove(log);
+      if (performance.now() > deadline) break;
+    }
+    return this.forgotten.length === 0;
   }
 
   /** Removes a session's directory if nothing is in it. */

@@ -127,6 +127,8 @@ forEachShell('Clean-up', (suite) => {
     const count = long ? 10_000 : 600;
     const footprint = () => ({ descriptors: openDescriptors().length, files: everythingIn(opened.runtimeDir).length });
     for (let n = 0; n < 300; n++) await session.run('echo a');
+    const snapshot = join(opened.runtimeDir, 'sessions', session.id, 'snapshot');
+    await until('the session has come to rest', () => existsSync(snapshot));
     const early = footprint();
     for (let n = 0; n < count; n++) await session.run(n % 10 === 0 ? 'ls /' : 'echo a');
     await until('it is as before', () => {

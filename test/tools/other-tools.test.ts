@@ -197,8 +197,8 @@ Session empty (S): idle, bash, in /
       /^Error \(shell_not_found\): No shell "nosuch" was found\. Available here: /,
     );
     assert.equal(
-      await tools.call('limpet_create_session', { shell: 'fish' }),
-      'Error (not_supported): fish cannot be the shell of a session. Use one of: bash, zsh.',
+      await tools.call('limpet_create_session', { shell: 'sh' }),
+      'Error (not_supported): sh cannot be the shell of a session. Use one of: bash, zsh.',
     );
   });
 });

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import type { SidecarClient } from '../../../client/client';
+import texts from '../../../package.nls.json';
 import { connectAgent, leaveClean, sharedWindow } from './shared-window';
 import type { EditorWindow } from './window';
 
@@ -89,13 +90,31 @@ describe('a person who steps in', () => {
     await window.showsTree('');
   });
 
+  it('opens a session as a terminal from the list of profiles, and it is the session’s terminal', async () => {
+    await window.runCommand('Terminal: Create New Terminal (With Profile)');
+    await window.pick('Limpet Session');
+    await window.showsTree('session 1 | bash · .');
+    await window.terminalShows(/^\. \$$/);
+    await window.type('echo hello\n');
+    await window.showsTree('session 1 | bash · .\n  echo hello | exit 0 · T · you');
+    await window.act('session 1', 'Attach Terminal');
+    assert.equal(await window.page.locator('.terminal-wrapper').count(), 1);
+  });
+
   it('finds the first steps in the walkthrough', async () => {
     await window.resize(1600, 1100);
     await window.runCommand('Limpet: Open Walkthrough');
     const page = window.page.locator('.gettingStartedContainer');
-    for (const step of ['Open a session', 'Run a command and watch it', 'Leave a server running', 'Step in']) {
-      await page.locator('.getting-started-step').filter({ hasText: step }).first().click();
-      await page.locator('.getting-started-step.expanded').filter({ hasText: step }).waitFor();
+    for (const step of ['session', 'run', 'background', 'terminal'] as const) {
+      const title = texts[`walkthrough.${step}.title`];
+      await page.locator('.getting-started-step').filter({ hasText: title }).first().click();
+      await page.locator('.getting-started-step.expanded').filter({ hasText: title }).waitFor();
+      const picture = page.getByAltText(texts[`walkthrough.${step}.picture`]);
+      const width = await window.waitFor(
+        () => picture.evaluate(({ naturalWidth }: { naturalWidth: number }) => naturalWidth),
+        (pixels) => pixels > 0,
+      );
+      assert.ok(width > 0, `the picture of "${title}" is shown`);
     }
     await window.screenshot('walkthrough');
     await window.resize();

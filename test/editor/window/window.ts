@@ -84,9 +84,20 @@ export class EditorWindow {
     await (await this.listCommand(title)).click();
   }
 
+  /** Takes an entry of an open list by typing its name: a list that is still being filled moves under a click. */
+  async pick(name: string): Promise<void> {
+    await this.input.fill(name);
+    await this.focusEntry(this.page.getByRole('option', { name }).first());
+    await this.page.keyboard.press('Enter');
+  }
+
   /** Up to where Enter runs it. */
   async findCommand(title: string): Promise<void> {
-    const entry = await this.listCommand(title);
+    await this.focusEntry(await this.listCommand(title));
+  }
+
+  private async focusEntry(entry: Locator): Promise<void> {
+    await entry.waitFor();
     await this.waitFor(
       async () => {
         if (/\bfocused\b/.test((await entry.getAttribute('class')) ?? '')) return true;
