@@ -50,7 +50,8 @@ export class Screen {
 
 /** Writes to a stream and says when it can take more, so that a slow terminal or pager slows the source. */
 export function pour(stream: Writable, bytes: Buffer): void | Promise<void> {
-  if (stream.write(bytes)) return undefined;
+  // One that is closed takes nothing more, and would never say so again.
+  if (stream.destroyed || stream.write(bytes)) return undefined;
   return new Promise((resolve) => {
     stream.once('drain', resolve);
     stream.once('close', resolve);

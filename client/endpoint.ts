@@ -35,6 +35,8 @@ export class Endpoint {
 
   constructor(private readonly socket: Socket) {
     this.reader = new StreamMessageReader(socket);
+    // Its timer for half a message goes on after it is disposed, and would keep the process alive.
+    this.reader.partialMessageTimeout = 0;
     this.reader.onError(() => this.close());
     this.reader.listen((message) => this.receive(message));
     socket.on('error', () => this.close());

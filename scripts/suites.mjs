@@ -23,12 +23,12 @@ export const suites = {
   lint: { run: step(() => run(bin('biome'), ['check', '--error-on-warnings', '.'], { cwd: root })) },
   package: { run: step(() => packageExtension({ quiet: true })) },
   install: { run: step(() => usesDesktop() || ensureCodeServer()) },
-  // Most of a test's time is waiting, so two files at a time take little more than half as long.
-  unit: { after: ['types', 'lint', 'package', 'install'], run: () => mocha(['--parallel', '--jobs', '2']) },
+  // Most of a test's time is waiting, so even two processors are not busy with four files at a time.
+  unit: { after: ['types', 'lint', 'package', 'install'], run: () => mocha(['--parallel', '--jobs', '4']) },
   faults: { after: ['unit'], run: () => mocha(['--config', 'test/faults/.mocharc.json', '--parallel', '--jobs', '2']) },
-  inside: { after: ['package', 'install', 'faults'], run: insideTests },
-  window: { after: ['package', 'install', 'inside'], run: windowTests },
-  chat: { after: ['package', 'install', 'window'], run: chatTests },
+  inside: { after: ['package', 'install', 'unit'], run: insideTests },
+  window: { after: ['faults', 'inside'], run: windowTests },
+  chat: { after: ['window'], run: chatTests },
 };
 
 /** Names for several suites at once. */
