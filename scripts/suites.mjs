@@ -14,8 +14,8 @@ const step = (work) => async () => {
 };
 
 /**
- * In the order they are shown. They run side by side, each as soon as those it comes `after` have ended: what loads the
- * machine runs alone, since two editors and many shells at once would measure its patience and not the product.
+ * In the order they are shown. They run side by side, each as soon as those it comes `after` have ended: the editor's one
+ * after the other, and beside them those that need none.
  * A suite answers with its figures, or throws: then it counts as one failure.
  */
 export const suites = {
@@ -26,8 +26,8 @@ export const suites = {
   // Most of a test's time is waiting, so even two processors are not busy with four files at a time.
   unit: { after: ['types', 'lint', 'package', 'install'], run: () => mocha(['--parallel', '--jobs', '4']) },
   faults: { after: ['unit'], run: () => mocha(['--config', 'test/faults/.mocharc.json', '--parallel', '--jobs', '2']) },
-  inside: { after: ['package', 'install', 'unit'], run: insideTests },
-  window: { after: ['faults', 'inside'], run: windowTests },
+  inside: { after: ['package', 'install'], run: insideTests },
+  window: { after: ['inside'], run: windowTests },
   chat: { after: ['window'], run: chatTests },
 };
 

@@ -1,11 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { readlinkSync } from 'node:fs';
 import { constants } from 'node:os';
+import { setTimeout as pause } from 'node:timers/promises';
 import { failure, LimpetError } from '../../protocol/errors';
+import type { Holder } from '../../protocol/values';
 import { reach } from '../checkpoints';
 import type { Slot } from '../output/slot';
 import { readsStandardInput } from '../processes/activity';
 import { holdersOf } from '../processes/command-processes';
+import { commandLine } from '../processes/process-table';
 import { plainReport, putBack } from '../shells/dialect';
 import type { Command, Ending } from './command';
 import { reportedEnd, shellExitedEnd, unknownEnd } from './command-end';
@@ -16,6 +19,7 @@ import { closesSoon, followWhenOpened } from './slots';
 
 /** What a command left behind often ends in the same moment (a `tee` it wrote to); its output is then still waited for. */
 const holderGraceMs = 8;
+const mostLooks = 3;
 const watchAfterMs = 1;
 const firstLookMs = 20;
 const longestLookMs = 1000;
@@ -298,11 +302,22 @@ export class Foreground {
   /** Takes what is left of the output, and names who goes on printing. */
   private async settle(end: Ending, slot: Slot): Promise<ForegroundResult> {
     if (await closesSoon(slot, holderGraceMs)) return { end, isClosed: true };
-    const heldOpenBy = holdersOf(slot.paths, {
-      except: [this.host.pid, ...this.files.keepers],
-      since: this.host.since,
-    });
-    return { end: { ...end, heldOpenBy }, isClosed: false };
+    return { end: { ...end, heldOpenBy: await this.holders(slot) }, isClosed: false };
+  }
+
+  /** A job that has not become its program yet looks like the shell it was forked from, so it is looked at again. */
+  private async holders(slot: Slot): Promise<Holder[]> {
+    const { host, files } = this;
+    const forked = host.pid === undefined ? undefined : commandLine(host.pid);
+    for (let look = 1; ; look++) {
+      const found = holdersOf(slot.paths, { except: [host.pid, ...files.keepers], since: host.since });
+      if (found.every(({ command }) => command !== forked)) return found;
+      if (look === mostLooks) {
+        const subshell = `${host.dialect.name} (a subshell)`;
+        return found.map(({ pid, command }) => ({ pid, command: command === forked ? subshell : command }));
+      }
+      await pause(holderGraceMs);
+    }
   }
 }
 

@@ -80,6 +80,12 @@ forEachShell('Processes', (suite) => {
     assert.ok(isAlive(pid));
   });
 
+  it('names a subshell that stays behind', async () => {
+    const { session, shell } = suite;
+    const result = await session.run('( while :; do read -t 1; done ) </dev/zero & echo $!');
+    assert.deepEqual(result.heldOpenBy, [{ pid: Number(result.stdout), command: `${shell} (a subshell)` }]);
+  });
+
   it('names no holder when the job holds nothing', async () => {
     await suite.session.expect('sleep 300 >/dev/null 2>&1 &');
   });

@@ -91,14 +91,18 @@ describe('a person who steps in', () => {
   });
 
   it('opens a session as a terminal from the list of profiles, and it is the session’s terminal', async () => {
-    await window.runCommand('Terminal: Create New Terminal (With Profile)');
+    await window.runCommand('Create New Terminal (With Profile)');
     await window.pick('Limpet Session');
     await window.showsTree('session 1 | bash · .');
     await window.terminalShows(/^\. \$$/);
     await window.type('echo hello\n');
     await window.showsTree('session 1 | bash · .\n  echo hello | exit 0 · T · you');
+    const terminals = window.page.locator('.terminal-wrapper');
+    const before = await terminals.count();
     await window.act('session 1', 'Attach Terminal');
-    assert.equal(await window.page.locator('.terminal-wrapper').count(), 1);
+    await window.type('echo again\n');
+    await window.terminalShows(/^\. \$ echo hello\nhello\n\. \$ echo again\nagain\n\. \$$/);
+    assert.equal(await terminals.count(), before);
   });
 
   it('finds the first steps in the walkthrough', async () => {
