@@ -23,8 +23,8 @@ export const suites = {
   lint: { run: step(() => run(bin('biome'), ['check', '--error-on-warnings', '.'], { cwd: root })) },
   package: { run: step(() => packageExtension({ quiet: true })) },
   install: { run: step(() => usesDesktop() || ensureCodeServer()) },
-  // Most of a test's time is waiting, so even two processors are not busy with four files at a time.
-  unit: { after: ['types', 'lint', 'package', 'install'], run: () => mocha(['--parallel', '--jobs', '4']) },
+  // Most of a test's time is waiting, so two processors have room for three files at a time.
+  unit: { after: ['types', 'lint', 'package', 'install'], run: () => mocha(['--parallel', '--jobs', '3']) },
   faults: { after: ['unit'], run: () => mocha(['--config', 'test/faults/.mocharc.json', '--parallel', '--jobs', '2']) },
   inside: { after: ['package', 'install'], run: insideTests },
   window: { after: ['inside'], run: windowTests },

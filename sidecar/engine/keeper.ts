@@ -1,11 +1,15 @@
 import { spawn } from 'node:child_process';
 import { failure } from '../../protocol/errors';
 import { identify, type ProcessIdentity } from '../processes/identity';
+import { needDescriptors } from '../processes/need-descriptors';
 import { quote } from '../shells/dialect';
 import { describeTrouble } from '../system-failure';
 
 /** The plainest shell's redirections reach up to 9; 1 and 2 are needed while the keeper starts. */
 const descriptors = [0, 3, 4, 5, 6, 7, 8, 9];
+
+/** Two ends of two streams, and what Node itself opens meanwhile. */
+const descriptorsToSpawn = 8;
 
 /**
  * Makes FIFOs, and a process that holds some of them open for reading and reads nothing. What is in a FIFO is gone when the
@@ -20,6 +24,7 @@ export async function makeKeptFifos(kept: readonly string[], others: readonly st
     'printf k',
     'exec sleep 2147483647 >/dev/null',
   ].join('\n');
+  needDescriptors(descriptorsToSpawn);
   const child = spawn('/bin/sh', ['-c', script], {
     cwd: '/',
     env: { PATH: process.env.PATH },

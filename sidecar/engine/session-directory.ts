@@ -58,6 +58,12 @@ export class SessionDirectory {
     return slot;
   }
 
+  /** Nobody will use it: its keepers go too. */
+  abandon(): void {
+    for (const keeper of this.keepers) signalProcess(keeper, 'SIGKILL');
+    this.remove();
+  }
+
   remove(): void {
     if (this.isRemoved) return;
     this.isRemoved = true;

@@ -156,7 +156,7 @@ export class Session {
     try {
       return new Session(options);
     } catch (error) {
-      options.directory.remove();
+      options.directory.abandon();
       throw error;
     }
   }

@@ -141,12 +141,14 @@ const statBuffer = Buffer.alloc(4096);
 /** In half the time of readFileSync, because this is read of every process of the machine. */
 function readStat(pid: number): string {
   try {
-    const file = openSync(`/proc/${pid}/stat`, 'r');
-    try {
-      return statBuffer.toString('latin1', 0, readSync(file, statBuffer, 0, statBuffer.length, 0));
-    } finally {
-      closeSync(file);
-    }
+    return withReserve(() => {
+      const file = openSync(`/proc/${pid}/stat`, 'r');
+      try {
+        return statBuffer.toString('latin1', 0, readSync(file, statBuffer, 0, statBuffer.length, 0));
+      } finally {
+        closeSync(file);
+      }
+    });
   } catch {
     return '';
   }
@@ -182,9 +184,11 @@ function environmentFromPs(pid: number): string {
 }
 
 /** Given up for a moment when no file can be opened: without a look at the processes none could be ended. */
-let reserve: number | undefined = isLinux ? openSync('/dev/null', 'r') : undefined;
+let reserve: number | undefined;
+takeReserve();
 
 function withReserve<R>(read: () => R): R {
+  if (reserve === undefined) takeReserve();
   try {
     return read();
   } catch (error) {
@@ -195,7 +199,15 @@ function withReserve<R>(read: () => R): R {
   try {
     return read();
   } finally {
-    reserve = openSync('/dev/null', 'r');
+    takeReserve();
+  }
+}
+
+function takeReserve(): void {
+  try {
+    if (isLinux) reserve ??= openSync('/dev/null', 'r');
+  } catch {
+    // Somebody else was faster; the next read tries again.
   }
 }
 
