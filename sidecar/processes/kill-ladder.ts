@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { identify, isAlive, type ProcessIdentity, signalProcess } from './identity';
+import { isAlive, type ProcessIdentity, signalProcess } from './identity';
+import { findProcess } from './process-table';
 
 export interface Rung {
   signal: NodeJS.Signals;
@@ -85,11 +86,14 @@ export async function killAll(find: () => ProcessIdentity[], deadlineMs = 3000):
   }
 }
 
-/** Waits a moment for processes that were killed to leave the table: their parent has yet to hear of it. */
+/** Waits a moment for children that were killed to leave the table: we have yet to hear of it. Others' are not ours to collect. */
 export async function collected(killed: readonly ProcessIdentity[], withinMs = 1000): Promise<void> {
   const deadline = performance.now() + withinMs;
-  const isListed = ({ pid, startTime }: ProcessIdentity) => identify(pid)?.startTime === startTime;
-  while (killed.some(isListed) && performance.now() < deadline) await sleep(1);
+  const isOurs = ({ pid, startTime }: ProcessIdentity) => {
+    const entry = findProcess(pid);
+    return entry?.startTime === startTime && entry.parent === process.pid;
+  };
+  while (killed.some(isOurs) && performance.now() < deadline) await sleep(1);
 }
 
 /** Kills them all at once, without waiting for them to be gone. */

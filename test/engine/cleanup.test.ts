@@ -9,6 +9,7 @@ import { Engine } from '../../sidecar/engine/engine';
 import { forEachShell, OpenedEngine, type OpenedSession, shells, until } from '../helpers/engine';
 import { fixture } from '../helpers/fixtures';
 import { isAlive, openDescriptors, processesHolding, processesMarked, zombies } from '../helpers/processes';
+import { programs } from '../helpers/sidecar';
 
 const long = process.env.LIMPET_LONG === '1';
 
@@ -234,8 +235,8 @@ describe('An engine beside others', () => {
   const directories = () => ({ runtimeDir: join(root, 'run'), stateDir: join(root, 'state') });
   const startOther = async (shell: string) => {
     const { runtimeDir, stateDir } = directories();
-    const child = fork(join(__dirname, '..', 'fixtures', 'engine-process.ts'), [runtimeDir, stateDir, shell], {
-      execArgv: ['--import', 'tsx'],
+    const child = fork(programs().engineProcess, [runtimeDir, stateDir, shell], {
+      execArgv: [],
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     });
     children.push(child);

@@ -10,6 +10,7 @@ import type { Checkpoint } from '../../sidecar/checkpoints';
 import { Engine } from '../../sidecar/engine/engine';
 import type { Request } from '../fixtures/killable-engine';
 import { until } from './engine';
+import { programs } from './sidecar';
 
 interface Answer {
   id: number;
@@ -71,9 +72,7 @@ export class KillableEngine {
   }
 
   static async start(runtimeDir: string, stateDir: string): Promise<KillableEngine> {
-    const child = fork(join(__dirname, '..', 'fixtures', 'killable-engine.ts'), [runtimeDir, stateDir], {
-      execArgv: ['--import', 'tsx'],
-    });
+    const child = fork(programs().killableEngine, [runtimeDir, stateDir], { execArgv: [] });
     const engine = new KillableEngine(child);
     await new Promise<void>((resolve) => engine.waiting.set(0, () => resolve()));
     return engine;

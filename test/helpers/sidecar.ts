@@ -18,26 +18,37 @@ import { SidecarClient } from '../../client/client';
 import { pipePath } from '../../protocol/places';
 
 const root = join(__dirname, '../..');
-let built: string | undefined;
+const sources = {
+  sidecar: 'sidecar/main.ts',
+  limpet: 'cli/main.ts',
+  killableEngine: 'test/fixtures/killable-engine.ts',
+  engineProcess: 'test/fixtures/engine-process.ts',
+};
+type Programs = Record<keyof typeof sources, string>;
+let built: Programs | undefined;
 
-/** The programs as they are shipped, bundled from the sources of now; once per test run. */
-export function programs(): { sidecar: string; limpet: string } {
-  if (built === undefined) {
-    const outdir = mkdtempSync(join(tmpdir(), 'limpet-build-'));
-    process.once('exit', () => rmSync(outdir, { recursive: true, force: true }));
-    buildSync({
-      entryPoints: { sidecar: join(root, 'sidecar/main.ts'), limpet: join(root, 'cli/main.ts') },
-      outdir,
-      bundle: true,
-      platform: 'node',
-      target: 'node20',
-      mainFields: ['module', 'main'],
-      logLevel: 'error',
-      absWorkingDir: root,
-    });
-    built = outdir;
-  }
-  return { sidecar: join(built, 'sidecar.js'), limpet: join(built, 'limpet.js') };
+/** The programs as they are shipped, and those of the tests, bundled from the sources of now; once per test run. */
+export function programs(): Programs {
+  built ??= build();
+  return built;
+}
+
+function build(): Programs {
+  const outdir = mkdtempSync(join(tmpdir(), 'limpet-build-'));
+  process.once('exit', () => rmSync(outdir, { recursive: true, force: true }));
+  buildSync({
+    entryPoints: sources,
+    outdir,
+    bundle: true,
+    minify: true,
+    platform: 'node',
+    target: 'node20',
+    mainFields: ['module', 'main'],
+    logLevel: 'error',
+    absWorkingDir: root,
+  });
+  const paths = Object.keys(sources).map((name) => [name, join(outdir, `${name}.js`)]);
+  return Object.fromEntries(paths);
 }
 
 /** Waits until `find` gives something other than undefined or false. */
