@@ -1,10 +1,10 @@
-import { chmodSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { failure } from '../../protocol/errors';
 import { type ProcessIdentity, signalProcess } from '../processes/identity';
 import { describeTrouble } from '../system-failure';
 import { makeKeptFifos } from './keeper';
-import { own } from './sweep';
+import { own, removeIfPossible } from './sweep';
 
 const readySlots = [0, 1, 2];
 
@@ -12,15 +12,6 @@ const slotFifos = (directory: string, slot: number) => ({
   outputs: ['o', 'e'].map((kind) => join(directory, `${kind}${slot}`)),
   input: join(directory, `i${slot}`),
 });
-
-/** What cannot be removed now is swept by the next sidecar. */
-function removeIfPossible(path: string): void {
-  try {
-    rmSync(path, { recursive: true, force: true });
-  } catch {
-    // A read-only file system, for one.
-  }
-}
 
 /** A session's runtime directory: FIFOs, the shell's boot text, snapshots. Nothing in it outlives the session. */
 export class SessionDirectory {

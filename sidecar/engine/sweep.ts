@@ -1,5 +1,6 @@
-import { lstatSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, lstatSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { failure } from '../../protocol/errors';
 import { commandIdVariable, processesOfSession } from '../processes/command-processes';
 import { identify, isAlive, type ProcessIdentity } from '../processes/identity';
@@ -13,6 +14,7 @@ const nobody = 'nobody';
 const unownedForMs = 10_000;
 
 const mostBytes = 4096;
+const mostAttempts = 20;
 
 /** Marks a session directory as this process's. */
 export function own(directory: string): void {
@@ -53,10 +55,27 @@ export async function sweep(root: string): Promise<{ orphans: Orphan[]; swept: n
   return { orphans, swept: remains.length };
 }
 
-/** Kills what runs in a session directory of nobody's, and removes it. */
+/**
+ * Kills what runs in a session directory of nobody's, and removes it. What its sidecar was just starting can be seen only
+ * once it has a file open there, and makes files until then: so both are done until nothing is left.
+ */
 async function remove(sessionId: string, directory: string): Promise<void> {
-  await killAll(() => processesOfSession({ sessionId, directory, shell: undefined, since: undefined, keepers: [] }));
-  rmSync(directory, { recursive: true, force: true });
+  const left = () => processesOfSession({ sessionId, directory, shell: undefined, since: undefined, keepers: [] });
+  for (let attempt = 1; attempt <= mostAttempts; attempt++) {
+    await killAll(left);
+    removeIfPossible(directory);
+    if (!existsSync(directory) && left().length === 0) return;
+    await pause(attempt);
+  }
+}
+
+/** What cannot be removed now is swept by the next sidecar. */
+export function removeIfPossible(path: string): void {
+  try {
+    rmSync(path, { recursive: true, force: true });
+  } catch {
+    // A read-only file system, for one.
+  }
 }
 
 /** What was saved of a session of which at least one process lives; without any, the machine was started anew. */

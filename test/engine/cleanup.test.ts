@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { type ChildProcess, fork } from 'node:child_process';
+import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, lstatSync, readdirSync, readFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Engine } from '../../sidecar/engine/engine';
@@ -89,7 +89,8 @@ forEachShell('Clean-up', (suite) => {
       const mark = newMark();
       const session = await suite.opened.session(suite.shell, { env: { MARKED_BY_TEST: mark.split('=')[1] ?? '' } });
       await session.run(command, { timeoutMs: 10_000 });
-      assert.ok(processesMarked(mark).length >= 2, 'the shell and what it left run');
+      // One that is just becoming another program has no environment to be found by.
+      await until('the shell and what it left run', () => processesMarked(mark).length >= 2);
       await session.destroy();
       assert.deepEqual(processesMarked(mark), []);
       await until('the dead are collected', () => zombies().length === 0);
@@ -266,6 +267,20 @@ describe('An engine beside others', () => {
     // A last engine takes care of what killed ones left.
     await (await Engine.open(directories())).close();
     await rm(root, { recursive: true, force: true });
+  });
+
+  it('sweeps a directory in which a process that nobody can see yet still makes files', async () => {
+    const directory = join(root, 'run', 'sessions', 'spare-1-0');
+    await mkdir(directory, { recursive: true, mode: 0o700 });
+    await writeFile(join(directory, 'owner'), '"nobody"');
+    const script = 'n=0; while : > "$0/$n"; do n=$((n + 1)); [ $n -lt 2000 ] || exec sleep 300 < "$0/1999"; done';
+    const maker = spawn('sh', ['-c', script, directory], { stdio: 'ignore' });
+    children.push(maker);
+    await until('it is at work', () => existsSync(join(directory, '100')));
+    const ended = once(maker, 'exit');
+    await open();
+    assert.ok(!existsSync(directory));
+    await ended;
   });
 
   for (const shell of shells) {
