@@ -115,10 +115,15 @@ function tryConnect(pipe: string): Promise<net.Socket | undefined> {
       resolve(socket);
     });
     socket.once('error', (error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT' || error.code === 'ECONNREFUSED') resolve(undefined);
+      if (isNobodyThere(error.code)) resolve(undefined);
       // So many wait to be let in that the queue is full: someone is there.
       else if (error.code === 'EAGAIN') setTimeout(() => tryConnect(pipe).then(resolve, reject), 20);
       else reject(new SidecarUnavailable(`The sidecar's pipe ${pipe} cannot be used: ${error.message}.`));
     });
   });
+}
+
+/** The last two are of one that was killed in the middle of letting us in. */
+function isNobodyThere(code: string | undefined): boolean {
+  return code === 'ENOENT' || code === 'ECONNREFUSED' || code === 'ECONNRESET' || code === 'EPIPE';
 }
