@@ -1,8 +1,11 @@
 import { closeSync, constants, openSync, readSync } from 'node:fs';
 import { Socket, type SocketConstructorOpts } from 'node:net';
 
-/** One buffer serves all readers: what is read is handed on before anything else is read. */
-const shared = Buffer.allocUnsafeSlow(64 * 1024);
+/**
+ * One buffer serves all readers: what is read is handed on before anything else is read. Less than 64 KiB, so that what a
+ * kill can lose is not more than that together with the bytes of a character that the read before cut in two.
+ */
+const shared = Buffer.allocUnsafeSlow(60 * 1024);
 
 /** A read that fails is tried again, so often. */
 const mostFailures = 5;
