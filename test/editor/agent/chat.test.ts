@@ -195,9 +195,22 @@ describe('the editor', () => {
     assert.ok((await offered('limpet')).some((row) => /^limpet *Run shell commands in persistent sessions/.test(row)));
     await chat.window.picture('agent, the skill');
     await chat.window.dismiss();
-    await chat.input.locator('.monaco-editor').first().click();
-    await chat.page.keyboard.type('/limp');
-    await chat.page.locator('.suggest-widget .monaco-list-row', { hasText: '/limpet' }).waitFor();
+    // Suggestions are made from what is known when one types, and the chat may learn of a skill a moment later.
+    const suggested = chat.page.locator('.suggest-widget .monaco-list-row', { hasText: '/limpet' });
+    const isOffered = await chat.window.waitFor(
+      async () => {
+        await chat.input.locator('.monaco-editor').first().click();
+        await chat.page.keyboard.press('Control+a');
+        await chat.page.keyboard.type('/limp');
+        return suggested.waitFor({ timeout: 3000 }).then(
+          () => true,
+          () => false,
+        );
+      },
+      (isThere) => isThere,
+      30_000,
+    );
+    assert.ok(isOffered, 'typing /limp offers /limpet');
     await chat.page.keyboard.press('Escape');
     await chat.page.keyboard.press('Control+a');
     await chat.page.keyboard.press('Delete');
