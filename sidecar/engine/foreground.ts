@@ -22,6 +22,8 @@ const holderGraceMs = 8;
 const mostLooks = 3;
 const watchAfterMs = 1;
 const firstLookMs = 20;
+/** A shell that has been asked a question looks idle until it is its turn to run. */
+const firstLookAtAdoptedMs = 1000;
 const longestLookMs = 1000;
 const mostDeliveries = 3;
 const interruptedStatus = 128 + constants.signals.SIGINT;
@@ -86,7 +88,7 @@ export class Foreground {
     void this.host.exited.then((exit) => {
       if (this.current === command && exit !== undefined) this.end({ kind: 'exited', exit });
     });
-    const end = await this.watched(command, slot, ended);
+    const end = await this.watched(command, slot, ended, firstLookAtAdoptedMs);
     this.question = undefined;
     const isUnread = () =>
       this.host.channel.takeBackLines().includes(commandFile) || this.host.endedBefore(command.number);
@@ -189,8 +191,8 @@ export class Foreground {
     });
   }
 
-  private async watched(command: Command, slot: Slot, ended: Promise<End>): Promise<End> {
-    const stopWatching = this.watch(command, slot);
+  private async watched(command: Command, slot: Slot, ended: Promise<End>, lookMs = firstLookMs): Promise<End> {
+    const stopWatching = this.watch(command, slot, lookMs);
     const end = await ended;
     stopWatching();
     this.current = undefined;
@@ -220,16 +222,18 @@ export class Foreground {
 
   private report(number: number): string {
     const { host, files } = this;
-    return this.isShadowed ? plainReport(number, files.directory.file('ctl')) : host.dialect.report(number);
+    return this.isShadowed
+      ? plainReport(number, files.directory.file('ctl'), host.dialect)
+      : host.dialect.report(number);
   }
 
   /** A quick command is over before anything of this is worth its cost, even setting a timer for each. */
-  private watch(command: Command, slot: Slot): () => void {
+  private watch(command: Command, slot: Slot, lookMs: number): () => void {
     let stops: (() => void)[] = [];
     this.sentAt = performance.now();
     this.startToWatch = () => {
       command.output.log.goLive();
-      stops = [followWhenOpened(slot), this.lookForLostReport(command)];
+      stops = [followWhenOpened(slot), this.lookForLostReport(command, lookMs)];
     };
     this.scheduleWatching(watchAfterMs);
     return () => {
@@ -252,9 +256,9 @@ export class Foreground {
    * A user's function called like one of our words, or a trap that skips commands, can swallow a report. Then the shell waits
    * for its next line although this command has not been reported; that shows, and another kind of report is sent.
    */
-  private lookForLostReport(command: Command): () => void {
+  private lookForLostReport(command: Command, firstMs: number): () => void {
     let wasIdle = false;
-    let wait = firstLookMs;
+    let wait = firstMs;
     let timer: NodeJS.Timeout;
     const look = () => {
       const isIdle = this.isShellIdle();

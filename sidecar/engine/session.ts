@@ -392,6 +392,8 @@ export class Session {
 
   private resumeRunning(command: Command, slot: Slot, saved: SavedCommand): void {
     this.options.logs.reopen(command.output.log);
+    // Before anything else: it may have ended of that since.
+    command.ending = saved.interrupted;
     if (command.request.stdin.kind === 'open') this.files.resumeInput(command, slot, saved.inputKeeper);
     if (saved.inputEnded === true) this.endInput(command);
     if (command.request.background) {

@@ -142,6 +142,7 @@ export const bash: ShellDialect = {
   },
   report: (number) => `__lmp_s=$?;${tell(number)}`,
   rearm: () => '__lmp_arm\n',
+  remember: (number) => `__lmp_last=${number}`,
   again: (question) => `__lmp_again ${question}\n`,
   background({ number, files, prepared }) {
     // The trap reports also when "set -e" ends the subshell. A subshell in the background would not expand aliases.

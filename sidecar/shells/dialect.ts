@@ -70,6 +70,8 @@ export interface ShellDialect {
   report(number: number): string;
   /** Makes sure that the shell still takes a snapshot when it ends, after a command that may have replaced the trap. */
   rearm(): string;
+  /** An assignment by which the shell remembers that it reported a command, whose status is in __lmp_s. */
+  remember(number: number): string;
   /** Makes the shell repeat its last report, as an answer to this question: one word. */
   again(question: string): string;
   /** Runs a command in a subshell of its own and reports how that ended. */
@@ -91,5 +93,6 @@ export const printfProgram = ['/usr/bin/printf', '/bin/printf'].find((path) => e
 export const putBack = '\\eval "$__lmp_undo";__lmp_undo=\n';
 
 /** A report that calls nothing by a name the user could have given to a function; it costs a process. */
-export const plainReport = (number: number, control: string) =>
-  `${printfProgram} '\\1=D\\0%s\\0%s\\0%s\\0' ${number} "$?" "$PWD" 1<>${quote(control)}\n`;
+export const plainReport = (number: number, control: string, dialect: ShellDialect) =>
+  `__lmp_s=$?;${printfProgram} '\\1=D\\0%s\\0%s\\0%s\\0' ${number} "$__lmp_s" "$PWD" 1<>${quote(control)};` +
+  `${dialect.remember(number)}\n`;

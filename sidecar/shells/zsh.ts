@@ -146,6 +146,7 @@ export const zsh: ShellDialect = {
   // Short, because zsh reads its lines a byte at a time.
   report: (number) => `__lmp_d ${number} "$@"\n`,
   rearm: () => '',
+  remember: (number) => `__lmp_last=${number}:$__lmp_s`,
   again: (question) => `__lmp_again ${question}\n`,
   background({ number, files, prepared }) {
     const prepare = prepared === undefined ? '' : `\\. ${prepared}||\\exit 125;`;

@@ -297,6 +297,15 @@ for (const shell of shells) {
         assert.equal(readFileSync(file('runs'), 'utf8'), 'ran\n');
       });
 
+      it('with a report that had to be made another way, the command is not run again either', async () => {
+        await first.run({ sessionId, command: 'printf() { :; }; x=1' });
+        await first.run({ sessionId, command: 'echo a' });
+        const engine = await heldAt('record-read', ask('echo ran >> runs; echo out; (exit 3)'));
+        const { exitCode, stdout } = await last(engine);
+        assert.deepEqual({ exitCode, stdout }, { exitCode: 3, stdout: 'out\n' });
+        assert.equal(readFileSync(file('runs'), 'utf8'), 'ran\n');
+      });
+
       it('between log and journal, the output is told once', async () => {
         const engine = await heldAt('output-logged', ask('echo out; (exit 3)'));
         const { exitCode, stdout } = await last(engine);
