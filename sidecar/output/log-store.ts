@@ -21,6 +21,8 @@ export interface LogLimits {
 /** The files of one command are `N.log`, `N.exit` and `N.labelers.done` in a directory per session. */
 const endings = { log: '.log', exit: '.exit', done: '.labelers.done' };
 const keptForMs = 7 * 24 * 60 * 60 * 1000;
+/** Each is three files and is counted in memory. */
+const mostLogs = 25_000;
 
 type StoredLog = Pick<CommandLog, 'stem' | 'size'>;
 
@@ -39,6 +41,7 @@ export class LogStore implements LogBudget {
   constructor(
     stateDir: string,
     private readonly limits: LogLimits,
+    private readonly most = mostLogs,
   ) {
     this.perCommand = limits.maxLogBytesPerCommand;
     this.root = join(stateDir, 'sessions');
@@ -110,6 +113,9 @@ export class LogStore implements LogBudget {
     if (!this.finished.has(log.stem)) return;
     if (log.size === 0) this.publish('', log.path);
     this.publish('', log.stem + endings.done);
+    // All that is still to be known of it, in less room.
+    this.finished.set(log.stem, { stem: log.stem, size: log.size });
+    this.removeBeyondMost();
   }
 
   /** A finished command's files are no longer wanted. Those that were made are removed later: that takes its time. */
@@ -149,6 +155,13 @@ export class LogStore implements LogBudget {
     }
   }
 
+  private removeBeyondMost(): void {
+    for (const oldest of this.finished.values()) {
+      if (this.finished.size <= this.most) return;
+      this.remove(oldest);
+    }
+  }
+
   private saveAll(): void {
     for (const log of this.unsaved) log.save();
   }
@@ -184,6 +197,7 @@ export class LogStore implements LogBudget {
         this.leave(stem.slice(this.root.length + 1).split('/')[0] ?? '');
       }
     }
+    this.removeBeyondMost();
   }
 }
 

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
-import { readFile, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import fc from 'fast-check';
 import type { Limits } from '../../protocol/limits';
+import { LogStore } from '../../sidecar/output/log-store';
 import { bytesOf, fails, forEachShell, isOutput, OpenedEngine, until } from '../helpers/engine';
 import { parsePrefixLog } from '../helpers/prefix-log';
 
@@ -316,6 +318,27 @@ describe('The caps of the output store', () => {
     });
     assert.ok(droppedBytes > 0, 'what is missing is counted');
     await session.expect('echo next', { stdout: 'next\n' });
+  });
+
+  it('bound how many logs there are: the oldest go first', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'limpet-test-'));
+    const limits = { maxLogBytesPerCommand: 1000, maxLogBytesTotal: 10_000 };
+    const logs = new LogStore(directory, limits, 3);
+    try {
+      logs.makeDirectory('s-1');
+      for (let number = 1; number <= 5; number++) {
+        const log = logs.create('s-1', number);
+        log.append('stdout', Buffer.from('a\n'));
+        logs.finish(log);
+        logs.publishExit(log, 0);
+        logs.publishEnd(log);
+      }
+      const files = (number: number) => ['exit', 'labelers.done', 'log'].map((ending) => `${number}.${ending}`);
+      assert.deepEqual(readdirSync(join(directory, 'sessions', 's-1')).toSorted(), [3, 4, 5].flatMap(files));
+    } finally {
+      logs.dispose();
+      await rm(directory, { recursive: true, force: true });
+    }
   });
 
   it('bound all logs together: the oldest finished ones go first, a running one stays', async () => {
