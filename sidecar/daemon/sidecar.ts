@@ -99,6 +99,8 @@ export class Sidecar {
   private async listen(): Promise<void> {
     const { stdio, stdin, socketPath, http, runtimeDir, stateDir } = this.configuration;
     const boundToInput = stdio || stdin;
+    // Before anybody can see that it is there.
+    this.obeySignals();
     // Whoever is bound to its input may end any moment, so it never becomes the one that others find.
     if (!boundToInput) await this.listenOnPipe(socketPath === undefined && http === undefined);
     if (socketPath !== undefined) {
@@ -106,7 +108,6 @@ export class Sidecar {
       await this.listenOn('socket', socketPath, serveLines);
     }
     if (http !== undefined) await this.listenOnHttp();
-    this.obeySignals();
     this.openEngine();
     if (stdio) this.serveProcessStreams('stdio', serveJsonRpc);
     if (stdin) this.serveProcessStreams('stdin', serveLines);

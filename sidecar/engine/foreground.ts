@@ -165,7 +165,7 @@ export class Foreground {
       if (end.kind !== 'exited' || delivery === mostDeliveries || this.host.channel.takeBackLines() !== line)
         return end;
       this.host.neverGave(command.number);
-      await this.host.recover(end.exit);
+      notes.push(...(await this.host.recover(end.exit)));
     }
   }
 
