@@ -92,7 +92,10 @@ export class Hub {
       if (this.client === client) this.client = undefined;
     });
     this.client = client;
-    await this.onArrival(client);
+    // One that is gone again has nothing to tell; whoever asks it next notices.
+    await this.onArrival(client).catch((thrown: unknown) => {
+      if (!(thrown instanceof LimpetError && thrown.code === 'shutting_down')) throw thrown;
+    });
     return client;
   }
 }

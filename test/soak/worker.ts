@@ -386,12 +386,12 @@ export class Worker {
     this.tally.same(shown, [ended.outcome, ended.exitCode], ['exited', 0]);
     const streams = await this.subject.output({ ended, commandId });
     this.tally.sameOutput(shown, streams, { stdout: expected, stderr: none }, departed);
-    const isThere = departed.kills + departed.handOvers === 0;
-    if (!vanishes) {
-      const thrown = await following;
-      follower.dispose();
-      if (isThere && thrown !== undefined) throw thrown;
-    }
+    const thrown = await following;
+    follower.dispose();
+    // Looked at last: the sidecar may have gone while the end was waited for.
+    const { kills, handOvers } = this.subject.hub.departures;
+    const isThere = kills === since.kills && handOvers === since.handOvers;
+    if (!vanishes && isThere && thrown !== undefined) throw thrown;
     if (!vanishes && isThere) {
       const pieces = events.flatMap((event) => (event.event === 'gap' ? [] : [{ ...event, stream: event.event }]));
       this.tally.same(shown, [events.length - pieces.length, join(pieces).stdout.equals(expected)], [0, true]);

@@ -84,20 +84,30 @@ export class Chat {
   async submit(prompt: string): Promise<void> {
     rmSync(this.facts.report, { force: true });
     const wanted = `@agent ${prompt}`;
-    const written = await this.window.waitFor(
-      () => this.write(wanted),
-      (text) => text === wanted,
+    const isSent = await this.window.waitFor(
+      () => this.enter(wanted),
+      (isEmpty) => isEmpty,
     );
-    assert.equal(written, wanted);
-    await this.page.keyboard.press('Enter');
+    assert.ok(isSent, `${wanted} was sent`);
   }
 
-  /** Whatever the editor opens meanwhile can take the focus, so what was typed is looked at. */
-  private async write(text: string): Promise<string> {
+  /** Whatever the editor opens or closes meanwhile can take the focus, so what was typed is looked at, and that it is gone. */
+  private async enter(text: string): Promise<boolean> {
     await this.input.locator('.monaco-editor').first().click();
     await this.page.keyboard.press('Control+a');
     await this.page.keyboard.type(text);
     await this.page.keyboard.press('Escape');
+    if ((await this.written()) !== text) return false;
+    await this.page.keyboard.press('Enter');
+    const left = await this.window.waitFor(
+      () => this.written(),
+      (shown) => shown === '',
+      3000,
+    );
+    return left === '';
+  }
+
+  private async written(): Promise<string> {
     const shown = await this.input.locator('.view-lines').first().textContent();
     return (shown ?? '').replaceAll('\u00a0', ' ').trim();
   }
