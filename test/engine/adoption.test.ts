@@ -290,19 +290,22 @@ for (const shell of shells) {
         assert.equal(readFileSync(file('runs'), 'utf8'), 'ran\n');
       });
 
+      /** Has no word that might end the shell: before such a one a snapshot is taken, whose report would come first. */
+      const quiet = 'echo ran >> runs; echo out; false';
+
       it('with the report of a command in its hands, the shell is asked again', async () => {
-        const engine = await heldAt('record-read', ask('echo ran >> runs; echo out; (exit 3)'));
+        const engine = await heldAt('record-read', ask(quiet));
         const { exitCode, stdout } = await last(engine);
-        assert.deepEqual({ exitCode, stdout }, { exitCode: 3, stdout: 'out\n' });
+        assert.deepEqual({ exitCode, stdout }, { exitCode: 1, stdout: 'out\n' });
         assert.equal(readFileSync(file('runs'), 'utf8'), 'ran\n');
       });
 
       it('with a report that had to be made another way, the command is not run again either', async () => {
         await first.run({ sessionId, command: 'printf() { :; }; x=1' });
         await first.run({ sessionId, command: 'echo a' });
-        const engine = await heldAt('record-read', ask('echo ran >> runs; echo out; (exit 3)'));
+        const engine = await heldAt('record-read', ask(quiet));
         const { exitCode, stdout } = await last(engine);
-        assert.deepEqual({ exitCode, stdout }, { exitCode: 3, stdout: 'out\n' });
+        assert.deepEqual({ exitCode, stdout }, { exitCode: 1, stdout: 'out\n' });
         assert.equal(readFileSync(file('runs'), 'utf8'), 'ran\n');
       });
 
