@@ -74,10 +74,9 @@ export class EditorWindow {
   }
 
   async openLimpet(): Promise<void> {
-    const title = this.page.locator('.sidebar .title-label').getByText('Sessions');
-    // A click on the icon of a view that is open would close it.
-    if (!(await title.isVisible())) await this.icon.click();
-    await title.waitFor();
+    // A click on the icon would close a view that is just being opened again, as after a reload.
+    await this.runCommand('Limpet: Focus on Sessions View');
+    await this.page.locator('.sidebar .title-label').getByText('Sessions').waitFor();
   }
 
   async runCommand(title: string): Promise<void> {
