@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import net from 'node:net';
 import os from 'node:os';
 import { exitCodes } from '../protocol/exit-codes';
+import { sparingMemory } from '../protocol/memory';
 import { pipePath } from '../protocol/places';
 import { isOwnDirectory } from './own-directory';
 import { runtimeDirectoryOf } from './places';
@@ -42,7 +43,11 @@ export async function connectOrStart(options: StartOptions): Promise<net.Socket>
   if (living !== undefined) return living;
   if (options.start === false) throw new SidecarUnavailable(`No sidecar is running for ${runtimeDir}.`);
 
-  const started = startSidecar(options, { ...env, LIMPET_RUNTIME_DIR: runtimeDir, ELECTRON_RUN_AS_NODE: '1' });
+  const started = startSidecar(options, {
+    ...sparingMemory(env),
+    LIMPET_RUNTIME_DIR: runtimeDir,
+    ELECTRON_RUN_AS_NODE: '1',
+  });
   try {
     return await connectTo(pipe, started, options.startTimeoutMs ?? defaultStartTimeoutMs);
   } finally {

@@ -3,6 +3,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { defaultLimits, type Limits } from '../../protocol/limits';
+import { notSparingMemory } from '../../protocol/memory';
 import { runtimeDirectory, stateDirectory } from '../../protocol/places';
 import { isLoopback } from '../transports/http-address';
 import { parseEnvFile } from './env-file';
@@ -150,7 +151,7 @@ function readAddress(text: string, allowRemote: boolean): HttpAddress {
 
 /** Directories stay, so that `limpet` inside a session finds the same sidecar; all other settings end here. */
 function forShells(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  const kept = Object.entries(env).filter(
+  const kept = Object.entries(notSparingMemory(env)).filter(
     ([name]) =>
       name === 'LIMPET_RUNTIME_DIR' ||
       name === 'LIMPET_STATE_DIR' ||

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { chmodSync, chownSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import net from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -24,6 +24,26 @@ describe('the client', () => {
       [first.sidecar.pid],
     );
     assert.equal(sidecarLogPath(sandbox.env), join(sandbox.stateDir, 'sidecar.log'));
+  });
+
+  it('starts one that gives memory back, and commands do not notice', async () => {
+    const seen = async (env: NodeJS.ProcessEnv) => {
+      const client = await SidecarClient.connect({ clientName: 'test', sidecarPath: programs().sidecar, env });
+      const { sessionId } = await client.request('session.create', {});
+      const { stdout } = await client.request('exec.run', { sessionId, command: 'env | grep -E "^(MALLOC|LIMPET_S)"' });
+      const given = readFileSync(`/proc/${client.sidecar.pid}/environ`, 'utf8').split('\0');
+      client.dispose();
+      return [given.filter((entry) => entry.startsWith('MALLOC')).sort(), stdout];
+    };
+    const settings = ['MALLOC_ARENA_MAX=2', 'MALLOC_MMAP_THRESHOLD_=131072', 'MALLOC_TRIM_THRESHOLD_=131072'];
+    assert.deepEqual(await seen(sandbox.env), [settings, '']);
+    const other = new Sandbox();
+    try {
+      const own = await seen({ ...other.env, MALLOC_ARENA_MAX: '7' });
+      assert.deepEqual(own, [['MALLOC_ARENA_MAX=7'], 'MALLOC_ARENA_MAX=7\n']);
+    } finally {
+      await other.dispose();
+    }
   });
 
   it('starts none when told not to', async () => {

@@ -7,6 +7,7 @@ import { programs, Sandbox, until } from '../helpers/sidecar';
 import { type Sample, sample, slope } from './footprint';
 import { Hub } from './hub';
 import { Random } from './random';
+import { Rest } from './rest';
 import { Subject } from './subject';
 import { Tally } from './tally';
 import { directories, Worker } from './worker';
@@ -30,7 +31,8 @@ const { values } = parseArgs({
 
 const blobBytes = 3 * 1024 * 1024;
 const sampleMs = 2000;
-const most = { rssPerTenMinutes: 0.01, descriptorsPerTenMinutes: 1, readBytes: 64 * 1024 };
+const restEveryMs = 60_000;
+const most = { rssPerTenMinutes: 0.01, descriptorsPerTenMinutes: 0, readBytes: 64 * 1024 };
 const longEnoughMinutes = 10;
 
 async function main(): Promise<number> {
@@ -44,7 +46,8 @@ async function main(): Promise<number> {
 
   const sandbox = new Sandbox();
   const mark = `SOAK=${process.pid}.`;
-  const env = { ...sandbox.env, SOAK: mark.slice('SOAK='.length) };
+  const collector = join(__dirname, '..', 'fixtures', 'collects-garbage.js');
+  const env = { ...sandbox.env, SOAK: mark.slice('SOAK='.length), NODE_OPTIONS: `--require ${collector}` };
   const hub = new Hub({ sidecarPath: programs().sidecar, env });
   const tally = new Tally();
   const blob = randomBytes(blobBytes);
@@ -96,20 +99,46 @@ async function main(): Promise<number> {
     );
   }, 1000);
 
+  const rest = new Rest(workers.length);
   const works = workers.map(async (worker) => {
     await worker.begin();
-    while (!isTime()) await worker.step();
+    while (!isTime() || rest.isWanted) {
+      if (!rest.isWanted) await worker.step();
+      else {
+        await worker.finish();
+        await rest.join();
+        await worker.begin();
+      }
+    }
     await worker.finish();
   });
   const remember = (thrown: unknown) => {
     failed ??= thrown;
+    rest.giveUp();
   };
+
+  const atRest: Sample[] = [];
+  /** Without sessions and without garbage: what is there then is what piles up. */
+  const look = async () => {
+    await until(() => descendants().length === 0, 'nothing is left of the sessions', 30_000);
+    process.kill(hub.pid, 'SIGUSR2');
+    // Its answer comes after the garbage is gone.
+    await hub.ask('system.ping', {});
+    await hub.ask('system.ping', {});
+    const taken = sample(hub.pid, mark, sandbox.runtimeDir, elapsed());
+    if (taken !== undefined) atRest.push(taken);
+  };
+  const resting = setInterval(() => {
+    if (!isTime() && !rest.isWanted) void rest.during(look).catch(remember);
+  }, restEveryMs);
+  if (departs) clearInterval(resting);
   const worked = Promise.all(works.map((work) => work.catch(remember)));
   if (departs) await depart(hub, random, wanted, isTime).catch(remember);
   isOver = departs;
   await worked;
   clearInterval(sampling);
   clearInterval(telling);
+  clearInterval(resting);
   if (failed !== undefined) tally.mismatch(`a worker broke off: ${failed instanceof Error ? failed.stack : failed}`);
 
   await until(() => descendants().length === 0, 'nothing is left of the sessions', 10_000).catch(() => undefined);
@@ -123,7 +152,7 @@ async function main(): Promise<number> {
   );
   hub.dispose();
   await sandbox.dispose();
-  return report({ tally, hub, samples, before, after, orphans, leftAtEnd, filesAtEnd, minutes, departs });
+  return report({ tally, hub, samples, atRest, before, after, orphans, leftAtEnd, filesAtEnd, minutes, departs });
 }
 
 /** Lets the sidecar go at random moments, as often as was asked for, or until it is time. */
@@ -156,6 +185,7 @@ interface Outcome {
   tally: Tally;
   hub: Hub;
   samples: Sample[];
+  atRest: Sample[];
   before: Sample | undefined;
   after: Sample | undefined;
   orphans: number;
@@ -165,42 +195,19 @@ interface Outcome {
   departs: boolean;
 }
 
-/** The lowest of each minute: what comes and goes with the commands of the moment is not a leak. */
-function floors(samples: readonly Sample[]): Sample[] {
-  return [...grouped(samples).values()].map((group) => {
-    const lowest = (of: (one: Sample) => number) => Math.min(...group.map(of));
-    return {
-      minutes: group.reduce((sum, one) => sum + one.minutes, 0) / group.length,
-      rss: lowest(({ rss }) => rss),
-      descriptors: lowest(({ descriptors }) => descriptors),
-      processes: lowest(({ processes }) => processes),
-      files: lowest(({ files }) => files),
-      zombies: lowest(({ zombies }) => zombies),
-    };
-  });
-}
-
-function grouped(samples: readonly Sample[]): Map<number, Sample[]> {
-  const groups = new Map<number, Sample[]>();
-  for (const one of samples) {
-    const minute = Math.floor(one.minutes);
-    groups.set(minute, [...(groups.get(minute) ?? []), one]);
-  }
-  return groups;
-}
-
 function report(outcome: Outcome): number {
-  const { tally, hub, samples, before, after, orphans, leftAtEnd, filesAtEnd, departs } = outcome;
+  const { tally, hub, samples, atRest, before, after, orphans, leftAtEnd, filesAtEnd, departs } = outcome;
   const warmUp = Math.min(5, outcome.minutes / 3);
-  const steady = floors(samples.filter(({ minutes }) => minutes >= warmUp));
+  const isSteady = ({ minutes }: Sample) => minutes >= warmUp;
+  const steady = atRest.filter(isSteady);
   const meanRss = steady.reduce((sum, { rss }) => sum + rss, 0) / Math.max(1, steady.length);
   const growth = {
     rss: slope(steady, ({ rss }) => rss) / meanRss,
     descriptors: slope(steady, ({ descriptors }) => descriptors),
-    processes: slope(steady, ({ processes }) => processes),
     files: slope(steady, ({ files }) => files),
   };
-  const zombies = steady.at(-1)?.zombies ?? 0;
+  const zombies = Math.max(0, ...steady.map((one) => one.zombies));
+  const peak = Math.max(0, ...samples.filter(isSteady).map(({ rss }) => rss));
   const isLong = !departs && outcome.minutes >= longEnoughMinutes;
   const broken: string[] = [];
   const bound = (isKept: boolean, what: string) => {
@@ -212,7 +219,8 @@ function report(outcome: Outcome): number {
   bound(filesAtEnd.length === 0, 'files left at the end');
   if (isLong) {
     bound(growth.rss <= most.rssPerTenMinutes, 'resident set');
-    bound(growth.descriptors < most.descriptorsPerTenMinutes, 'descriptors');
+    bound(growth.descriptors <= most.descriptorsPerTenMinutes, 'descriptors');
+    bound(growth.files <= 0, 'files');
   }
   const { kills, handOvers } = hub.departures;
   if (kills === 0) bound(tally.lost.stdout + tally.lost.stderr === 0, 'lost bytes');
@@ -231,10 +239,15 @@ function report(outcome: Outcome): number {
             `bytes lost          stdout ${tally.lost.stdout}, stderr ${tally.lost.stderr}; at most ${tally.mostLostAtOnce} of one command`,
           ]
         : []),
-      `resident set        ${mb(steady[0]?.rss ?? 0)} → ${mb(steady.at(-1)?.rss ?? 0)} MB, ${signed(growth.rss * 100)} %/10 min after ${warmUp.toFixed(1)} min`,
-      `descriptors         ${before?.descriptors} → ${after?.descriptors} without sessions, ${signed(growth.descriptors)}/10 min`,
-      `processes           ${signed(growth.processes)}/10 min, zombies ${zombies}, orphans ${orphans}, left at the end ${leftAtEnd}`,
-      `files               ${before?.files} → ${after?.files} without sessions, ${signed(growth.files)}/10 min, left at the end ${filesAtEnd.length}`,
+      ...(departs
+        ? []
+        : [
+            `resident set        ${mb(steady[0]?.rss ?? 0)} → ${mb(steady.at(-1)?.rss ?? 0)} MB at rest, ${signed(growth.rss * 100)} %/10 min after ${warmUp.toFixed(1)} min; at work at most ${mb(peak)} MB`,
+            `descriptors         ${steady[0]?.descriptors} → ${steady.at(-1)?.descriptors} at rest, ${signed(growth.descriptors)}/10 min`,
+            `files               ${steady[0]?.files} → ${steady.at(-1)?.files} at rest, ${signed(growth.files)}/10 min`,
+          ]),
+      `processes           zombies ${zombies}, orphans ${orphans}, left at the end ${leftAtEnd}`,
+      `files               ${before?.files} → ${after?.files} without sessions, left at the end ${filesAtEnd.length}`,
       isLong || departs ? '' : `(slopes are bounds only from ${longEnoughMinutes} minutes on)`,
       broken.length === 0 ? 'every bound is kept' : `BROKEN: ${broken.join(', ')}`,
     ].join('\n'),
