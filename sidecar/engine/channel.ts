@@ -75,16 +75,10 @@ export class Channel {
     for (const data of this.takeAll(this.control)) this.receive(data);
   }
 
-  /** Takes what is there with one look: cheaper than being told that there is no more. */
-  readRecords(): void {
-    const count = this.take(this.control);
-    if (count > 0) this.receive(scratch.subarray(0, count));
-  }
-
   /** Takes back the lines that no shell has read, so that the next shell does not find them. */
   takeBackLines(): string {
     let lines = '';
-    for (const data of this.takeAll(this.input)) lines += data.toString();
+    for (const data of this.takeAll(this.input)) lines += Buffer.from(data).toString();
     return lines;
   }
 
@@ -95,25 +89,24 @@ export class Channel {
     for (const fd of [this.shellInput, this.input, this.hold]) closeSync(fd);
   }
 
-  private *takeAll(fd: number): Generator<Buffer> {
-    for (let count = this.take(fd); count > 0; count = this.take(fd)) yield scratch.subarray(0, count);
-  }
-
-  /** Reads once; how many bytes, none if there is nothing or it cannot be read. */
-  private take(fd: number): number {
+  private *takeAll(fd: number): Generator<Uint8Array> {
     while (!this.isDisposed) {
+      let count: number;
       try {
-        return readSync(fd, scratch, 0, scratch.length, null);
+        count = readSync(fd, scratch, 0, scratch.length, null);
       } catch (error) {
-        if ((error as NodeJS.ErrnoException).code !== 'EINTR') return 0;
+        const { code } = error as NodeJS.ErrnoException;
+        if (code === 'EINTR') continue;
+        return;
       }
+      if (count === 0) return;
+      yield scratch.subarray(0, count);
     }
-    return 0;
   }
 
   /** A record begins with a mark, so that what a user's trap may have printed in between is passed over. */
-  private receive(data: Buffer): void {
-    const text = this.partial + data.toString('latin1');
+  private receive(data: Uint8Array): void {
+    const text = this.partial + Buffer.from(data.buffer, data.byteOffset, data.length).toString('latin1');
     let at = 0;
     for (;;) {
       const kindEnd = text.indexOf('\0', at);

@@ -35,7 +35,6 @@ type StreamTexts = Pick<CommandResult, 'stdout' | 'stderr' | 'encoding' | 'trunc
 
 /** One command of a session, from the queue to its result. */
 export class Command {
-  readonly id: string;
   readonly finished: Promise<void>;
   state: CommandState = 'queued';
   /** Why it was made to end, if it was. */
@@ -70,13 +69,16 @@ export class Command {
     readonly request: CommandRequest,
     readonly output: CommandOutput,
   ) {
-    this.id = `${sessionId}:${number}`;
     this.finished = new Promise((resolve) => {
       this.resolveFinished = resolve;
     });
     this.started = new Promise((resolve) => {
       this.onStarted = resolve;
     });
+  }
+
+  get id(): string {
+    return `${this.sessionId}:${this.number}`;
   }
 
   get pid(): number | undefined {

@@ -183,7 +183,7 @@ export class Engine {
   async run(params: Params<'exec.run'>): Promise<CommandResult> {
     const command = this.submit(valid(methods['exec.run'].params, params));
     await command.finished;
-    return resultAtHand(command) ?? command.result();
+    return this.resultOf(command);
   }
 
   /** When `signal` aborts, streaming ends and the command goes on. */
@@ -398,7 +398,12 @@ export class Engine {
     });
     // Whoever ended the following is not waiting for the result either; the command goes on, and this with it.
     await command.finished;
-    return resultAtHand(command) ?? command.result();
+    return this.resultOf(command);
+  }
+
+  private async resultOf(command: Command): Promise<CommandResult> {
+    if (command.error !== undefined) throw command.error;
+    return command.resultAtHand ?? command.result();
   }
 
   private session(sessionId: string): Session {
@@ -434,12 +439,6 @@ export class Engine {
   private emit(event: ChangeEvent): void {
     for (const listener of this.listeners) listener(event);
   }
-}
-
-/** Right after its end a command's result is there without a further wait, unless it could not be run at all. */
-function resultAtHand(command: Command): CommandResult | undefined {
-  if (command.error !== undefined) throw command.error;
-  return command.resultAtHand;
 }
 
 function snapshotOf(session: Session, command: Command): CommandSnapshot {

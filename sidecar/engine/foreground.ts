@@ -21,7 +21,6 @@ import { closesSoon, followWhenOpened } from './slots';
 const holderGraceMs = 8;
 const mostLooks = 3;
 const watchAfterMs = 1;
-const interruptedWriteMs = 0.02;
 const firstLookMs = 20;
 /** A shell that has been asked a question looks idle until it is its turn to run. */
 const firstLookAtAdoptedMs = 1000;
@@ -65,23 +64,21 @@ export class Foreground {
   ) {}
 
   /** Runs a command to its end. Nothing if the session was destroyed meanwhile. */
-  async run(command: Command, slot: Slot): Promise<ForegroundResult> {
+  async run(command: Command, slot: Slot, onSent: () => void): Promise<ForegroundResult> {
     const notes: string[] = [];
     const isRisky = mayEndShell.test(command.request.text) || this.host.flags.includes('e');
     if (isRisky) await this.host.snapshot();
     this.unpreparedBy = undefined;
-    const end = await this.deliver(command, slot, notes);
-    const result = this.conclude(command, slot, end, notes);
-    return result instanceof Promise ? await result : result;
+    return this.conclude(command, slot, await this.deliver(command, slot, notes, onSent), notes);
   }
 
   /**
    * Goes on with a command that a sidecar that is gone gave to the shell, or was about to. The shell is asked what it last
    * reported: its answer comes after everything it was sent before, so one that knows nothing of the command has not run it.
    */
-  async resume(command: Command, slot: Slot): Promise<ForegroundResult> {
+  async resume(command: Command, slot: Slot, onSent: () => void): Promise<ForegroundResult> {
     const wasShadowed = this.isShadowed;
-    const ended = this.awaitEnd(command, slot, firstLookAtAdoptedMs);
+    const ended = this.awaitEnd(command);
     this.host.channel.drainRecords();
     this.ask((number, status, cwd) => {
       if (number < command.number) this.end({ kind: 'never-read' });
@@ -91,18 +88,18 @@ export class Foreground {
     void this.host.exited.then((exit) => {
       if (this.current === command && exit !== undefined) this.end({ kind: 'exited', exit });
     });
-    const end = await ended;
+    const end = await this.watched(command, slot, ended, firstLookAtAdoptedMs);
     this.question = undefined;
     const isUnread = () =>
       this.host.channel.takeBackLines().includes(commandFile) || this.host.endedBefore(command.number);
     if (end.kind === 'exited' && isUnread()) {
       this.host.neverGave(command.number);
       await this.host.recover(end.exit);
-      return this.run(command, slot);
+      return this.run(command, slot, onSent);
     }
     const isKnown = end.kind !== 'never-read' && (end.kind !== 'reported' || this.isShadowed === wasShadowed);
     if (isKnown) return this.conclude(command, slot, end, []);
-    if (end.kind === 'never-read' && command.ending === undefined) return this.run(command, slot);
+    if (end.kind === 'never-read' && command.ending === undefined) return this.run(command, slot, onSent);
     return this.settle(unknownEnd(command, this.host.cwd, 'Its end was not seen, so its exit code is unknown.'), slot);
   }
 
@@ -154,13 +151,17 @@ export class Foreground {
   }
 
   /** Gives the command to the shell. A shell that ended before it read it has run nothing, so the next one gets it. */
-  private async deliver(command: Command, slot: Slot, notes: string[]): Promise<End> {
+  private async deliver(command: Command, slot: Slot, notes: string[], onSent: () => void): Promise<End> {
     for (let delivery = 1; ; delivery++) {
       if (!this.host.isAlive) notes.push(...(await this.host.ensure()));
       const line = this.line(command, slot);
-      const ended = this.awaitEnd(command, slot, firstLookMs);
-      this.give(line, command.number);
-      const end = await ended;
+      const ended = this.awaitEnd(command);
+      this.host.lastNumber = command.number;
+      this.host.send(line);
+      reach('command-sent');
+      this.host.announced = command.number + 1;
+      onSent();
+      const end = await this.watched(command, slot, ended);
       if (end.kind !== 'exited' || delivery === mostDeliveries || this.host.channel.takeBackLines() !== line)
         return end;
       this.host.neverGave(command.number);
@@ -168,13 +169,7 @@ export class Foreground {
     }
   }
 
-  /** At once if nobody has the command's streams open any more, as is usual. */
-  private conclude(
-    command: Command,
-    slot: Slot,
-    end: End,
-    notes: string[],
-  ): ForegroundResult | Promise<ForegroundResult> {
+  private async conclude(command: Command, slot: Slot, end: End, notes: string[]): Promise<ForegroundResult> {
     const { host } = this;
     const { text } = command.request;
     if (end.kind === 'exited') return this.afterExit(command, slot, end.exit);
@@ -189,37 +184,19 @@ export class Foreground {
     return slot.drain() === 'closed' ? { end: ending, isClosed: true } : this.settle(ending, slot);
   }
 
-  /**
-   * Watches a command from before the shell is told until its end. Nothing is left to do between telling it and waiting: on
-   * the same processor the shell has its turn only then.
-   */
-  private awaitEnd(command: Command, slot: Slot, lookMs: number): Promise<End> {
+  private awaitEnd(command: Command): Promise<End> {
     this.current = command;
-    const stopWatching = this.watch(command, slot, lookMs);
     return new Promise<End>((resolve) => {
-      this.end = (end) => {
-        stopWatching();
-        this.current = undefined;
-        this.end = () => {};
-        resolve(end);
-      };
+      this.end = resolve;
     });
   }
 
-  private give(line: string, number: number): void {
-    const { host } = this;
-    const since = performance.now();
-    host.lastNumber = number;
-    try {
-      host.send(line);
-    } catch (error) {
-      this.end({ kind: 'never-read' });
-      throw error;
-    }
-    host.announced = number + 1;
-    reach('command-sent');
-    // A write that took so long was interrupted by the shell, on the same processor, which may have reported by now.
-    if (performance.now() - since > interruptedWriteMs) host.channel.readRecords();
+  private async watched(command: Command, slot: Slot, ended: Promise<End>, lookMs = firstLookMs): Promise<End> {
+    const stopWatching = this.watch(command, slot, lookMs);
+    const end = await ended;
+    stopWatching();
+    this.current = undefined;
+    return end;
   }
 
   private line(command: Command, slot: Slot): string {

@@ -2,9 +2,9 @@ import { CommandOutput, type OnIndexed } from '../output/command-output';
 import type { LogStore } from '../output/log-store';
 import { resumeLog } from '../output/resume-log';
 import { Command, type CommandRequest, type Ending } from './command';
-import { fromMonotonic } from './journal-lines';
 import type { SavedEnding, SavedRequest } from './journal-records';
 import type { SavedCommand } from './saved-session';
+import { fromMonotonic } from './session-journal';
 
 /** Makes a command anew from what its journal and its log tell. */
 export function resumedCommand(saved: SavedCommand, sessionId: string, logs: LogStore, onIndexed: OnIndexed): Command {

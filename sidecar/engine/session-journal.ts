@@ -4,8 +4,19 @@ import type { Slot } from '../output/slot';
 import type { ProcessIdentity } from '../processes/identity';
 import type { Command } from './command';
 import { Journal } from './journal';
-import { beganLine, chunkLine, endedLine, freedLine, takenLine } from './journal-lines';
-import { type JournalRecord, journalVersion, type SessionCondition, type SessionFoundation } from './journal-records';
+import {
+  type JournalRecord,
+  journalVersion,
+  type OutputTotals,
+  type SessionCondition,
+  type SessionFoundation,
+} from './journal-records';
+
+/** The kernel's monotonic clock at this process's zero: the same for every process until the machine starts anew. */
+const monotonicZero = Number(process.hrtime.bigint()) / 1e6 - performance.now();
+
+/** A moment of another process's monotonic clock in this process's terms. */
+export const fromMonotonic = (monotonic: number) => monotonic - monotonicZero;
 
 /** What a journal is about. */
 export interface JournalSubject {
@@ -19,7 +30,6 @@ export class SessionJournal {
   private readonly journal: Journal;
   /** Commands that were forgotten since the last idle moment. A note that is lost costs only room. */
   private forgottenNumbers: number[] = [];
-  private soon: NodeJS.Immediate | undefined;
 
   constructor(
     path: string,
@@ -31,17 +41,17 @@ export class SessionJournal {
 
   /** Writes everything anew. */
   rewrite(): void {
-    this.journal.rewrite(this.lines());
+    this.journal.rewrite(this.records());
   }
 
   taken(command: Command): void {
-    this.journal.note(takenLine(command.number, command.request));
+    this.journal.note(['taken', command.number, command.request]);
   }
 
   /** On disk before the shell is told: a command that was begun is never begun again. */
   began(command: Command, slot: Slot): void {
-    this.journal.note(beganLine(command, slot));
-    this.flush();
+    this.journal.note(beginning(command, slot));
+    this.journal.flush();
     reach('command-noted');
   }
 
@@ -65,23 +75,22 @@ export class SessionJournal {
 
   chunksOf(number: number): OnIndexed {
     return (stream, size, logEnd, time, isAwaited) => {
-      this.journal.note(chunkLine(number, stream, size, logEnd, time));
-      if (isAwaited) this.flush();
+      this.journal.noteChunk(number, stream, size, logEnd, time);
+      if (isAwaited) this.journal.flush();
     };
   }
 
   /** A shell can be asked again how its last command ended, but not one that is gone. */
   ended(command: Command): void {
-    const { end } = command;
-    if (end === undefined) return;
-    this.journal.noteLater(() => endedLine(command, end));
-    if (end.outcome === 'shell_exited') this.flush();
+    if (command.end === undefined) return;
+    this.journal.noteLater(() => ending(command));
+    if (command.end.outcome === 'shell_exited') this.journal.flush();
     // Not now, since somebody waits for the answer; and the next command may come first and take it along.
-    else this.soon ??= setImmediate(() => this.flush());
+    else setImmediate(() => this.journal.flush());
   }
 
-  freed({ number }: Command): void {
-    this.journal.noteLater(() => freedLine(number));
+  freed(command: Command): void {
+    this.journal.noteLater(() => ['freed', command.number]);
   }
 
   forgotten({ number }: Command): void {
@@ -98,57 +107,61 @@ export class SessionJournal {
   }
 
   flush(): void {
-    if (this.soon !== undefined) {
-      // Left alone it would cost the next command another turn of the event loop.
-      clearImmediate(this.soon);
-      this.soon = undefined;
-    }
     this.journal.flush();
   }
 
   /** For an idle moment. */
   tidy(): void {
-    for (const number of this.forgottenNumbers.splice(0)) this.journal.note(lineOf(['forgotten', number]));
+    for (const number of this.forgottenNumbers.splice(0)) this.journal.note(['forgotten', number]);
     if (this.journal.isLong) this.rewrite();
-    else this.flush();
+    else this.journal.flush();
   }
 
   close(): void {
-    this.flush();
     this.journal.close();
   }
 
   private noteNow(record: JournalRecord): void {
-    this.journal.note(lineOf(record));
-    this.flush();
+    this.journal.note(record);
+    this.journal.flush();
   }
 
-  private *lines(): Generator<string> {
-    yield lineOf(['session', journalVersion, this.subject.foundation]);
-    yield lineOf(['condition', this.subject.condition()]);
-    for (const command of this.subject.commands()) yield* linesOf(command);
+  private *records(): Generator<JournalRecord> {
+    yield ['session', journalVersion, this.subject.foundation];
+    yield ['condition', this.subject.condition()];
+    for (const command of this.subject.commands()) yield* recordsOf(command);
   }
 }
 
-const lineOf = (record: JournalRecord) => JSON.stringify(record);
-
-function* linesOf(command: Command): Generator<string> {
-  const { number, request, slot, subshell, inputKeeper, output, end } = command;
+function* recordsOf(command: Command): Generator<JournalRecord> {
+  const { number, request, slot, subshell, inputKeeper, output } = command;
   const { index } = output;
-  yield takenLine(number, request);
-  if (slot !== undefined) yield beganLine(command, slot);
-  if (subshell !== undefined) yield lineOf(['subshell', number, subshell]);
-  if (inputKeeper !== undefined) yield lineOf(['input-kept', number, inputKeeper]);
-  if (command.inputEnded) yield lineOf(['input-ended', number]);
-  if (command.ending !== undefined) yield lineOf(['interrupted', number, command.ending]);
+  yield ['taken', number, request];
+  if (slot !== undefined) yield beginning(command, slot);
+  if (subshell !== undefined) yield ['subshell', number, subshell];
+  if (inputKeeper !== undefined) yield ['input-kept', number, inputKeeper];
+  if (command.inputEnded) yield ['input-ended', number];
+  if (command.ending !== undefined) yield ['interrupted', number, command.ending];
   if (index.first > 1) {
     const dropped = { ...output.bytes };
     for (const { stream, size } of index.pieces()) dropped[stream] -= size;
     dropped.stdout = Math.max(0, Math.min(dropped.stdout, index.droppedBytes));
     dropped.stderr = index.droppedBytes - dropped.stdout;
-    yield lineOf(['chunks-dropped', number, { first: index.first, ...dropped, logStart: index.logStart }]);
+    yield ['chunks-dropped', number, { first: index.first, ...dropped, logStart: index.logStart }];
   }
-  for (const { stream, size, logEnd, time } of index.pieces()) yield chunkLine(number, stream, size, logEnd, time);
-  if (end !== undefined) yield endedLine(command, end);
-  if (end !== undefined && slot === undefined) yield freedLine(number);
+  for (const { stream, size, logEnd, time } of index.pieces()) yield ['chunk', number, stream, size, logEnd, time];
+  if (command.end !== undefined) yield ending(command);
+  if (command.end !== undefined && slot === undefined) yield ['freed', number];
+}
+
+function beginning({ number, startedAt, startedMonotonic }: Command, slot: Slot): JournalRecord {
+  return ['began', number, { slot: slot.number, startedAt, monotonic: startedMonotonic + monotonicZero }];
+}
+
+function ending({ number, end, tookMs, startedAt, output }: Command): JournalRecord {
+  const { bytes, unlogged, log } = output;
+  const totals: OutputTotals = { stdout: bytes.stdout, stderr: bytes.stderr, unlogged };
+  if (log.stopped !== undefined) totals.stopped = log.stopped;
+  const nothing = { outcome: 'cancelled' as const, exitCode: null, signal: null, cwd: '', notes: [] };
+  return ['ended', number, end ?? nothing, { tookMs, startedAt }, totals];
 }

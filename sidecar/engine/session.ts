@@ -399,7 +399,7 @@ export class Session {
     if (command.request.background) {
       this.background.resume(command, slot, saved.subshell ?? this.processes.subshellOf(slot.paths));
     } else {
-      const work = () => this.foreground.resume(command, slot);
+      const work = () => this.foreground.resume(command, slot, () => this.forgetOldCommands());
       void this.mutex.runExclusive(() =>
         this.performForeground(command, slot, work).catch((error: unknown) =>
           this.failUnlessTerminated(command, error),
@@ -477,14 +477,16 @@ export class Session {
       const slot = taken instanceof Promise ? await taken : taken;
       if (this.isTerminated) return;
       this.options.logs.saveFor(command.request.text);
-      this.forgetOldCommands();
       command.slot = slot;
       command.begin();
       slot.bind(command.output);
       this.journal.began(command, slot);
       const timer = this.startTimer(command);
       if (command.request.background) await this.background.start(command, slot);
-      else await this.performForeground(command, slot, () => this.foreground.run(command, slot));
+      else
+        await this.performForeground(command, slot, () =>
+          this.foreground.run(command, slot, () => this.forgetOldCommands()),
+        );
       if (timer !== undefined) void command.finished.then(() => clearTimeout(timer));
     } catch (error) {
       this.failUnlessTerminated(command, error);
@@ -586,16 +588,12 @@ export class Session {
     if (!this.isTerminated) this.slots.giveBack(slot);
   }
 
-  /** Many at once and seldom: most commands then have nothing to wait for. */
+  /** Done while the shell is at work or the session idle, when nobody waits for it. */
   private forgetOldCommands(): void {
     const { limits, logs } = this.options;
-    const most = limits.maxRememberedCommands;
-    if (this.commands.size <= most) return;
-    let excess = this.commands.size - most + Math.floor(most / 8);
     for (const command of this.commands.values()) {
-      if (excess <= 0) return;
+      if (this.commands.size <= limits.maxRememberedCommands) return;
       if (!command.isFinished || !command.output.ended) continue;
-      excess--;
       this.commands.delete(command.id);
       this.journal.forgotten(command);
       logs.forget(command.output.log, this.publication.drop(command));

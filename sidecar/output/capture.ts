@@ -4,7 +4,6 @@ import { cutHead, encodeBytes, incompleteTail } from './text';
 
 const smallest = 1024;
 const empty: Buffer = Buffer.alloc(0);
-const nothing = { data: '', encoding: 'utf8' } as const;
 
 /** Keeps the first and the last bytes of a stream, never more than `limit` in all, and counts the rest. */
 export class Capture {
@@ -48,7 +47,6 @@ export class Capture {
 
   /** The stream as a message carries it; `notice` words the place where bytes are missing. */
   render(notice: (missing: number) => string): { data: string; encoding: Encoding } {
-    if (this.total === 0) return nothing;
     const head = this.head.subarray(0, this.headLength);
     const tail = this.tailBytes();
     if (!this.isCut) return encodeBytes(tail.length === 0 ? head : Buffer.concat([head, tail]));

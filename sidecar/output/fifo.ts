@@ -10,7 +10,7 @@ const shared = Buffer.allocUnsafeSlow(60 * 1024);
 /** A read that fails is tried again, so often. */
 const mostFailures = 5;
 
-export type Receive = (data: Buffer) => void;
+export type Receive = (data: Uint8Array) => void;
 
 /** What a FIFO had to say: more may come, or nobody has it open for writing. */
 export type Drained = 'open' | 'closed';
@@ -19,8 +19,8 @@ export type Drained = 'open' | 'closed';
 export function readSocket(fd: number, receive: Receive): Socket {
   const onread = {
     buffer: shared,
-    callback(count: number, _buffer: Uint8Array): boolean {
-      receive(shared.subarray(0, count));
+    callback(count: number, buffer: Uint8Array): boolean {
+      receive(buffer.subarray(0, count));
       return true;
     },
   };
