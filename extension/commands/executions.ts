@@ -72,10 +72,10 @@ export async function rerunCommand(ctx: Ctx, argument: unknown) {
 
 export async function runForPerson(ctx: Ctx, session: SessionInfo, command: string) {
   const { sessionId } = session;
-  const client = await ctx.connect();
-  const result = client.request('exec.run', { sessionId, command, origin: 'person', maxOutputBytes: keptForPerson });
+  // First, since the window takes longer to show a panel than the shell to answer.
   revealSession(ctx, session);
-  return result;
+  const client = await ctx.connect();
+  return client.request('exec.run', { sessionId, command, origin: 'person', maxOutputBytes: keptForPerson });
 }
 
 async function startForPerson(ctx: Ctx, session: SessionInfo, command: string) {

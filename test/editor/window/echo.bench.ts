@@ -4,7 +4,7 @@ import { connectAgent, leaveClean, sharedWindow } from './shared-window';
 import { median, ms, terminalLine, timeFromEnter } from './timing';
 import type { EditorWindow } from './window';
 
-const rounds = 9;
+const rounds = 21;
 const runTheirs = 'Terminal: Run Selected Text In Active Terminal';
 
 /** `echo hi` until it can be seen, beside the editor's own terminal: each side in the same arrangement, by turns. */
@@ -23,7 +23,11 @@ describe('echo hi', function () {
     await closeTerminals();
   });
 
-  after(() => agent?.dispose());
+  after(async () => {
+    await window.runCommand('View: Revert and Close Editor');
+    await editor().first().waitFor({ state: 'detached' });
+    agent?.dispose();
+  });
 
   it('is there as soon in a terminal that is open', async () => {
     await agent.request('session.create', { name: 'quick' });
@@ -128,11 +132,12 @@ describe('echo hi', function () {
     await window.page.locator(terminalLine).first().waitFor({ state: 'hidden' });
   }
 
+  const editor = () => window.page.locator('.part.editor .monaco-editor');
+
   /** As the only text of an editor, all of it selected. */
   async function select(text: string): Promise<void> {
-    const editor = window.page.locator('.part.editor .monaco-editor');
-    if (!(await editor.first().isVisible())) await window.runCommand('File: New Untitled Text File');
-    await editor.first().click();
+    if (!(await editor().first().isVisible())) await window.runCommand('File: New Untitled Text File');
+    await editor().first().click();
     await window.page.keyboard.press('Control+a');
     await window.page.keyboard.type(text);
     await window.page.keyboard.press('Control+a');
