@@ -75,7 +75,12 @@ export class Hub {
     const { pid } = client.sidecar;
     this.departures[how]++;
     if (how === 'kills') process.kill(pid, 'SIGKILL');
-    else await client.request('system.shutdown', { keepSessions: true });
+    else {
+      // The answer may be lost with the connection.
+      await client.request('system.shutdown', { keepSessions: true }).catch((thrown: unknown) => {
+        if (!(thrown instanceof LimpetError && thrown.code === 'shutting_down')) throw thrown;
+      });
+    }
     await until(() => this.client !== client, 'the connection is gone', 60_000);
     await this.connected();
   }
