@@ -9,11 +9,9 @@ import {
 } from 'vscode-jsonrpc/node';
 import { type ErrorCode, failure, type LimpetError, toErrorBody } from '../../protocol/errors';
 import type { Caller } from '../server';
-import { Calls, type Connection, type TransportContext } from './connection';
-import { InFlight } from './in-flight';
+import type { Connection, TransportContext } from './connection';
 import { FramedReader, FramedWriter, frame } from './jsonrpc-framing';
-import { Outlet } from './outlet';
-import { ending } from './streams';
+import { StreamConnection } from './stream-connection';
 
 const progress = new ProgressType<unknown>();
 
@@ -24,46 +22,26 @@ export function serveJsonRpc(
   transport: string,
   context: TransportContext,
 ): Connection {
-  const { server, limits, log } = context;
+  const { server, limits } = context;
   const caller: Caller = { transport, dialect: 'camel' };
-  const inFlight = new InFlight();
-  const calls = new Calls(() => outlet.ready());
-  const listeners: (() => void)[] = [];
-  let closed = false;
-
-  const close = () => {
-    if (closed) return;
-    closed = true;
-    clearTimeout(handshake);
-    calls.stopAll();
-    outlet.dispose();
-    rpc.dispose();
-    input.destroy();
-    output.destroy();
-    for (const listener of listeners.splice(0)) listener();
-  };
-  const giveUp = (reason: string) => {
-    log.warn({ transport, client: caller.name, reason }, 'client given up');
-    close();
-  };
-
-  const outlet = new Outlet(output, input, giveUp);
+  const connection = new StreamConnection(input, output, caller, context);
+  const { inFlight, calls, outlet } = connection;
   const tooLarge = asResponseError(failure.answerTooLarge()).toJson();
   const writer = new FramedWriter(outlet, inFlight, tooLarge);
   const reader = new FramedReader(input, limits, inFlight, {
     refuse: (id, error) => outlet.write(frame({ jsonrpc: '2.0', id, error: asResponseError(error).toJson() })),
     corrupt: (error) => {
       outlet.write(frame({ jsonrpc: '2.0', id: null, error: asResponseError(error).toJson() }));
-      giveUp('its messages cannot be told apart');
+      connection.giveUp('its messages cannot be told apart');
     },
-    firstMessage: () => clearTimeout(handshake),
+    firstMessage: () => connection.heard(),
   });
   const rpc = createMessageConnection(reader, writer, NullLogger);
 
   rpc.onRequest(async (method: string, received: unknown, token: CancellationToken) => {
     const [params, streamToken] = takeStreamToken(received);
     const emit = (event: unknown) => {
-      if (closed || streamToken === undefined) return undefined;
+      if (connection.isClosed || streamToken === undefined) return undefined;
       rpc.sendProgress(progress, streamToken, event).catch(() => undefined);
       return outlet.ready();
     };
@@ -79,30 +57,14 @@ export function serveJsonRpc(
     }
   });
 
-  const handshake = setTimeout(() => giveUp('it said nothing'), context.handshakeMs);
-  handshake.unref();
   input.on('end', () => {
     calls.stopAll();
-    inFlight
-      .none()
-      .then(() => ending(output))
-      .then(close, close);
+    connection.finish();
   });
-  input.on('error', close);
-  output.on('error', close);
-  output.on('close', close);
+  connection.onClosed(() => rpc.dispose());
   rpc.onError(() => undefined);
   rpc.listen();
-
-  return {
-    answered: () => inFlight.none(),
-    end: () => ending(output).then(close),
-    dispose: close,
-    onClosed: (listener) => {
-      if (closed) listener();
-      else listeners.push(listener);
-    },
-  };
+  return connection;
 }
 
 function takeStreamToken(received: unknown): [params: unknown, streamToken: string | number | undefined] {

@@ -2,13 +2,11 @@ import type { Readable, Writable } from 'node:stream';
 import { type Envelope, type RequestId, readEnvelope, refusal } from '../../protocol/envelope';
 import { failure, type LimpetError } from '../../protocol/errors';
 import type { Caller } from '../server';
-import { Calls, type Connection, type TransportContext } from './connection';
-import { InFlight } from './in-flight';
+import type { Connection, TransportContext } from './connection';
 import { answerLine, encodeLine } from './line-call';
 import { LineSplitter } from './line-splitter';
 import { parseMessage } from './message';
-import { Outlet } from './outlet';
-import { ending } from './streams';
+import { StreamConnection } from './stream-connection';
 
 /** Serves one client of the line dialect: a JSON object per line, both ways. */
 export function serveLines(
@@ -19,25 +17,8 @@ export function serveLines(
 ): Connection {
   const { server, limits, log } = context;
   const caller: Caller = { transport, dialect: 'line' };
-  const inFlight = new InFlight();
-  const calls = new Calls(() => outlet.ready());
-  const listeners: (() => void)[] = [];
-  let closed = false;
-
-  const close = () => {
-    if (closed) return;
-    closed = true;
-    clearTimeout(handshake);
-    calls.stopAll();
-    outlet.dispose();
-    input.destroy();
-    output.destroy();
-    for (const listener of listeners.splice(0)) listener();
-  };
-  const outlet = new Outlet(output, input, (reason) => {
-    log.warn({ transport, client: caller.name, reason }, 'client given up');
-    close();
-  });
+  const connection = new StreamConnection(input, output, caller, context);
+  const { inFlight, calls, outlet } = connection;
   const sendEvent = (event: object) => {
     outlet.write(`${JSON.stringify(event)}\n`);
     return outlet.ready();
@@ -56,7 +37,7 @@ export function serveLines(
   const splitter = new LineSplitter(limits.maxMessageBytes, {
     tooLong: () => refuse(null, failure.payloadTooLarge(limits.maxMessageBytes)),
     line: (bytes) => {
-      clearTimeout(handshake);
+      connection.heard();
       const parsed = parseMessage(bytes, limits);
       if ('error' in parsed) return refuse(null, parsed.error);
       const request = readEnvelope(parsed.value);
@@ -69,32 +50,11 @@ export function serveLines(
     },
   });
 
-  const handshake = setTimeout(close, context.handshakeMs);
-  handshake.unref();
   input.on('data', (chunk: Buffer) => splitter.push(chunk));
   input.on('end', () => {
     splitter.end();
     calls.stopEndless();
-    inFlight
-      .none()
-      .then(() => ending(output))
-      .then(close, close);
+    connection.finish();
   });
-  input.on('error', close);
-  input.on('close', () => {
-    // A destroyed input never says 'end'.
-    if (!input.readableEnded) close();
-  });
-  output.on('error', close);
-  output.on('close', close);
-
-  return {
-    answered: () => inFlight.none(),
-    end: () => ending(output).then(close),
-    dispose: close,
-    onClosed: (listener) => {
-      if (closed) listener();
-      else listeners.push(listener);
-    },
-  };
+  return connection;
 }
