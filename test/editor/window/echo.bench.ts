@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { SidecarClient } from '../../../client/client';
-import { connectAgent, leaveClean, sharedWindow } from './shared-window';
+import { leaveClean, useSharedWindow } from './shared-window';
 import { median, ms, terminalLine, timeFromEnter } from './timing';
 import type { EditorWindow } from './window';
 
@@ -13,20 +13,16 @@ describe('echo hi', function () {
   let window: EditorWindow;
   let agent: SidecarClient;
 
-  before(async () => {
-    window = await sharedWindow();
-    agent = await connectAgent();
+  useSharedWindow((itsWindow, itsAgent) => {
+    window = itsWindow;
+    agent = itsAgent;
   });
 
-  afterEach(async function () {
-    await leaveClean(window, agent, this.currentTest);
-    await closeTerminals();
-  });
+  afterEach(() => closeTerminals());
 
   after(async () => {
     await window.runCommand('View: Revert and Close Editor');
     await editor().first().waitFor({ state: 'detached' });
-    agent?.dispose();
   });
 
   it('is there as soon in a terminal that is open', async () => {

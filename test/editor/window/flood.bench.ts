@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import type { SidecarClient } from '../../../client/client';
 import { factsOf } from './facts';
-import { connectAgent, leaveClean, sharedWindow } from './shared-window';
+import { useSharedWindow } from './shared-window';
 import { median, ms, timeFromEnter } from './timing';
 import type { EditorWindow } from './window';
 
@@ -28,16 +28,10 @@ describe('a flood of 200 MB', function () {
   let window: EditorWindow;
   let agent: SidecarClient;
 
-  before(async () => {
-    window = await sharedWindow();
-    agent = await connectAgent();
+  useSharedWindow((itsWindow, itsAgent) => {
+    window = itsWindow;
+    agent = itsAgent;
   });
-
-  afterEach(async function () {
-    await leaveClean(window, agent, this.currentTest);
-  });
-
-  after(() => agent?.dispose());
 
   for (const [pace, flood] of Object.entries(floods)) {
     it(`printed ${pace} leaves the palette quick and the extension host small`, async () => {

@@ -1,6 +1,6 @@
 import type { SidecarClient } from '../../../client/client';
 import { factsOf } from './facts';
-import { connectAgent, leaveClean, sharedWindow } from './shared-window';
+import { useSharedWindow } from './shared-window';
 import type { EditorWindow } from './window';
 
 /** High contrast when asked for, because every theme takes its time; light last, because the theme stays. */
@@ -15,17 +15,12 @@ describe('pictures', () => {
   let window: EditorWindow;
   let agent: SidecarClient;
 
-  before(async () => {
-    window = await sharedWindow();
-    agent = await connectAgent();
-    await window.widenSidebar(440);
+  useSharedWindow((itsWindow, itsAgent) => {
+    window = itsWindow;
+    agent = itsAgent;
   });
 
-  afterEach(async function () {
-    await leaveClean(window, agent, this.currentTest);
-  });
-
-  after(() => agent?.dispose());
+  before(() => window.widenSidebar(440));
 
   it('are taken of a view without sessions, in every theme', async () => {
     for (const theme of themes) {

@@ -1,22 +1,16 @@
 import assert from 'node:assert/strict';
 import type { SidecarClient } from '../../../client/client';
-import { connectAgent, leaveClean, sharedWindow } from './shared-window';
+import { useSharedWindow } from './shared-window';
 import type { EditorWindow } from './window';
 
 describe('sessions in the window', () => {
   let window: EditorWindow;
   let agent: SidecarClient;
 
-  before(async () => {
-    window = await sharedWindow();
-    agent = await connectAgent();
+  useSharedWindow((itsWindow, itsAgent) => {
+    window = itsWindow;
+    agent = itsAgent;
   });
-
-  afterEach(async function () {
-    await leaveClean(window, agent, this.currentTest);
-  });
-
-  after(() => agent?.dispose());
 
   it('begin with a click in the empty view, and run what is typed in the palette', async () => {
     await window.page.locator('.sidebar .welcome-view').getByRole('button', { name: 'New Session' }).click();

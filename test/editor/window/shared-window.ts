@@ -4,7 +4,24 @@ import { EditorWindow } from './window';
 
 let opened: Promise<EditorWindow> | undefined;
 
-/** One window for all tests that leave it as they found it, because opening one takes seconds. */
+/**
+ * Gives the tests of a suite the one window that all share, because opening one takes seconds, and someone else who uses its
+ * sidecar. Each test leaves the window as it found it.
+ */
+export function useSharedWindow(take: (window: EditorWindow, agent: SidecarClient) => void): void {
+  let window: EditorWindow;
+  let agent: SidecarClient;
+  before(async () => {
+    window = await sharedWindow();
+    agent = await connectAgent();
+    take(window, agent);
+  });
+  afterEach(async function () {
+    await leaveClean(window, agent, this.currentTest);
+  });
+  after(() => agent?.dispose());
+}
+
 export async function sharedWindow(): Promise<EditorWindow> {
   opened ??= EditorWindow.open('healthy');
   const window = await opened;

@@ -1,23 +1,17 @@
 import assert from 'node:assert/strict';
 import type { SidecarClient } from '../../../client/client';
 import texts from '../../../package.nls.json';
-import { connectAgent, leaveClean, sharedWindow } from './shared-window';
+import { useSharedWindow } from './shared-window';
 import type { EditorWindow } from './window';
 
 describe('a person who steps in', () => {
   let window: EditorWindow;
   let agent: SidecarClient;
 
-  before(async () => {
-    window = await sharedWindow();
-    agent = await connectAgent();
+  useSharedWindow((itsWindow, itsAgent) => {
+    window = itsWindow;
+    agent = itsAgent;
   });
-
-  afterEach(async function () {
-    await leaveClean(window, agent, this.currentTest);
-  });
-
-  after(() => agent?.dispose());
 
   it('is told when a command waits silently for input, and ends it with Ctrl-D', async () => {
     await agent.request('session.create', { name: 'asking', cwd: '/' });

@@ -74,9 +74,17 @@ export class EditorWindow {
   }
 
   async openLimpet(): Promise<void> {
-    // A click on the icon would close a view that is just being opened again, as after a reload.
-    await this.runCommand('Limpet: Focus on Sessions View');
-    await this.page.locator('.sidebar .title-label').getByText('Sessions').waitFor();
+    const title = this.page.locator('.sidebar .title-label').getByText('Sessions');
+    const isOpen = await this.waitFor(
+      async () => {
+        // A click on the icon of an open view closes it, also of one that a reload is just opening again.
+        const isChosen = (await this.icon.getAttribute('aria-selected')) === 'true';
+        if (!isChosen) await this.icon.click();
+        return title.isVisible();
+      },
+      (isVisible) => isVisible,
+    );
+    assert.ok(isOpen, 'the Limpet view is open');
   }
 
   async runCommand(title: string): Promise<void> {
