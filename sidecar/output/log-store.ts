@@ -22,7 +22,7 @@ export interface LogLimits {
 const endings = { log: '.log', exit: '.exit', done: '.labelers.done' };
 const keptForMs = 7 * 24 * 60 * 60 * 1000;
 /** Each is three files and is counted in memory. */
-const mostLogs = 25_000;
+const mostLogs = 10_000;
 
 type StoredLog = Pick<CommandLog, 'stem' | 'size'>;
 
