@@ -71,10 +71,7 @@ export class SidecarClient {
   /** Has an older sidecar hand its sessions over to the one that is started next. */
   private async replaceSidecar(): Promise<void> {
     const gone = new Promise<void>((resolve) => this.onClose(resolve));
-    await this.request('system.shutdown', { keepSessions: true }).catch((thrown: unknown) => {
-      // The answer may be lost with the connection, whose end is what was asked for.
-      if (!this.endpoint.isClosed) throw thrown;
-    });
+    await this.request('system.shutdown', { keepSessions: true });
     await gone;
   }
 }

@@ -51,8 +51,10 @@ export async function endForeground(
     const { hold, release } = holding(shell, reportAgain, quiet);
     const rungs = [{ signal: 'SIGINT' as const, graceMs: interruptGraceMs }];
     const signalFor = quiet && ((identity: ProcessIdentity) => quiet.signalFor(identity));
-    // What it had started in the background is its own too, and ignores interrupts.
     if (await climb({ rungs, processes, ended, pause, hold, release, signalFor })) {
+      // It may have been reported by a program while the shell was still held.
+      shell.signal('SIGCONT');
+      // What it had started in the background is its own too, and ignores interrupts.
       return endProcesses('SIGTERM', processes, shell.identity);
     }
   }

@@ -64,7 +64,7 @@ export class StreamConnection implements Connection {
   dispose(): void {
     if (this.closed) return;
     this.closed = true;
-    this.heard();
+    clearTimeout(this.handshake);
     this.calls.stopAll();
     this.outlet.dispose();
     this.input.destroy();

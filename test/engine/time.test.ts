@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { holdAt } from '../../sidecar/checkpoints';
 import { forEachShell, until } from '../helpers/engine';
 import { fixture } from '../helpers/fixtures';
 import { isAlive } from '../helpers/processes';
@@ -54,6 +57,32 @@ forEachShell('Time', (suite) => {
       await session.expect('echo "$x"', { stdout: 'kept\n' });
     }
     assert.deepEqual([session.info().pid, session.info().restarts], [session.created.pid, 0]);
+  });
+
+  it('goes on when a command is reported while the shell is held for a program that handles interrupts', async () => {
+    const { session, opened } = suite;
+    const program = 'process.on("SIGINT", () => {}); console.log(process.pid); setInterval(() => {}, 1000)';
+    const running = await session.start(`'${process.execPath}' -e '${program}'`);
+    await running.wait([{ output: '\\d\\n' }]);
+    const pid = Number(await running.stdout());
+    const control = join(opened.runtimeDir, 'sessions', session.id, 'ctl');
+    const number = running.id.split(':')[1];
+    let looks = 0;
+    holdAt((point) => {
+      if (point !== 'interrupt-held' || ++looks !== 4) return;
+      // Between this look and the next, in which it would be seen that the shell needs to be held no longer.
+      setImmediate(() => {
+        process.kill(pid, 'SIGKILL');
+        while (isAlive(pid));
+        writeFileSync(control, `\x01=D\0${number}\0${'130'}\0${session.cwd}\0`);
+      });
+    });
+    try {
+      assert.equal((await running.cancel()).outcome, 'cancelled');
+    } finally {
+      holdAt(undefined);
+    }
+    await session.expect('echo on', { stdout: 'on\n' }, { timeoutMs: 10_000 });
   });
 
   it('times out a command in the background with its whole tree', async () => {

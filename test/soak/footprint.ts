@@ -7,6 +7,8 @@ export interface Sample {
   rss: number;
   descriptors: number;
   processes: number;
+  /** Of the sidecar, what keeps FIFOs open included. */
+  children: number;
   files: number;
   zombies: number;
 }
@@ -22,13 +24,15 @@ const count = (read: () => readonly unknown[]): number => {
 /** What the sidecar takes at this moment. Its sessions come and go, so their share of files and descriptors is told apart. */
 export function sample(pid: number, mark: string, runtimeDir: string, minutes: number): Sample | undefined {
   try {
+    const children = everyProcess().filter(({ parent }) => parent === pid);
     return {
       minutes,
       rss: rssOf(pid),
       descriptors: count(() => readdirSync(`/proc/${pid}/fd`)),
       processes: processesMarked(mark).length,
       files: count(() => readdirSync(runtimeDir, { recursive: true })),
-      zombies: everyProcess().filter(({ parent, state }) => parent === pid && state === 'Z').length,
+      children: children.length,
+      zombies: children.filter(({ state }) => state === 'Z').length,
     };
   } catch {
     return undefined;

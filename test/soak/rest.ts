@@ -1,9 +1,8 @@
 /** Lets all workers come to rest together now and then: only then do the figures of different moments compare. */
 export class Rest {
   private begun: Promise<void> | undefined;
-  private end: () => void = () => {};
   private arrived = 0;
-  private allArrived: () => void = () => {};
+  private settle: (everybodyRests: boolean) => void = () => {};
 
   constructor(private readonly count: number) {}
 
@@ -13,30 +12,30 @@ export class Rest {
 
   /** A worker rests until it is to go on. */
   async join(): Promise<void> {
-    if (++this.arrived === this.count) this.allArrived();
+    if (++this.arrived === this.count) this.settle(true);
     await this.begun;
   }
 
   /** Somebody will never come. */
   giveUp(): void {
-    this.allArrived();
+    this.settle(false);
   }
 
-  /** Does the work while everybody rests. */
+  /** Does the work while everybody rests; not at all if somebody never does. */
   async during(work: () => Promise<void>): Promise<void> {
     this.arrived = 0;
-    const all = new Promise<void>((resolve) => {
-      this.allArrived = resolve;
+    const everybodyRests = new Promise<boolean>((resolve) => {
+      this.settle = resolve;
     });
+    let end = () => {};
     this.begun = new Promise<void>((resolve) => {
-      this.end = resolve;
+      end = resolve;
     });
-    await all;
     try {
-      await work();
+      if (await everybodyRests) await work();
     } finally {
       this.begun = undefined;
-      this.end();
+      end();
     }
   }
 }

@@ -80,7 +80,10 @@ export class EditorWindow {
         // A click on the icon of an open view closes it, also of one that a reload is just opening again.
         const isChosen = (await this.icon.getAttribute('aria-selected')) === 'true';
         if (!isChosen) await this.icon.click();
-        return title.isVisible();
+        return title.waitFor({ timeout: 1000 }).then(
+          () => true,
+          () => false,
+        );
       },
       (isVisible) => isVisible,
     );
