@@ -53,7 +53,10 @@ export function pour(stream: Writable, bytes: Buffer): void | Promise<void> {
   // One that is closed takes nothing more, and would never say so again.
   if (stream.destroyed || stream.write(bytes)) return undefined;
   return new Promise((resolve) => {
-    stream.once('drain', resolve);
-    stream.once('close', resolve);
+    const goOn = () => {
+      stream.off('drain', goOn).off('close', goOn);
+      resolve();
+    };
+    stream.on('drain', goOn).on('close', goOn);
   });
 }

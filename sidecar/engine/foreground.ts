@@ -178,10 +178,16 @@ export class Foreground {
     if (this.unpreparedBy !== undefined) return { error: unprepared(this.unpreparedBy, command) };
     if (setsTrap.test(text)) host.send(host.dialect.rearm());
     if (setsErrorTrap.test(text)) this.hasErrorTrap = true;
-    this.lastStatus = command.isKilledForInterrupt && end.status === killedStatus ? interruptedStatus : end.status;
+    this.lastStatus = this.isOurDoing(command, end.status) ? interruptedStatus : end.status;
     const ending = reportedEnd(command, this.lastStatus, host.cwd);
     ending.notes.push(...notes);
     return slot.drain() === 'closed' ? { end: ending, isClosed: true } : this.settle(ending, slot);
+  }
+
+  /** Whether a status tells of what stood in for an interrupt. */
+  private isOurDoing(command: Command, status: number): boolean {
+    if (command.isKilledForInterrupt && status === killedStatus) return true;
+    return command.ending !== undefined && status === 128 + constants.signals[this.host.dialect.abandonSignal];
   }
 
   private awaitEnd(command: Command): Promise<End> {

@@ -41,13 +41,14 @@ export interface ForegroundInterruption {
 export async function endForeground(
   command: Command,
   signal: SignalName | undefined,
-  { shell, processes, reportAgain }: ForegroundInterruption,
+  { shell: host, processes, reportAgain }: ForegroundInterruption,
 ): Promise<void> {
-  const ended = () => command.isFinished;
-  const pause = (ms: number) => pauseUntil(command.finished, ms);
+  const shell = new HeldShell(host);
+  const ended = () => command.isFinished || shell.isGone;
+  const pause = (ms: number) => pauseUntil(Promise.race([command.finished, shell.gone]), ms);
   if (signal === undefined || signal === 'SIGINT') {
-    const endsLine = shell.dialect.endsLineOnInterrupt && shell.pid !== undefined;
-    const quiet = endsLine ? new QuietInterrupt(command, shell.pid) : undefined;
+    const endsLine = host.dialect.endsLineOnInterrupt && host.pid !== undefined;
+    const quiet = endsLine ? new QuietInterrupt(command, host.pid) : undefined;
     const { hold, release } = holding(shell, reportAgain, quiet);
     const rungs = [{ signal: 'SIGINT' as const, graceMs: interruptGraceMs }];
     const signalFor = quiet && ((identity: ProcessIdentity) => quiet.signalFor(identity));
@@ -55,19 +56,41 @@ export async function endForeground(
       // It may have been reported by a program while the shell was still held.
       shell.signal('SIGCONT');
       // What it had started in the background is its own too, and ignores interrupts.
-      return endProcesses('SIGTERM', processes, shell.identity);
+      await endProcesses('SIGTERM', processes, shell.identity);
+      return command.finished;
     }
   }
   shell.signal('SIGSTOP');
   await endProcesses(signal === undefined || signal === 'SIGINT' ? 'SIGTERM' : signal, processes);
-  if (!shell.isAlive) return pause(reportGraceMs);
-  shell.signal(shell.dialect.abandonSignal);
+  shell.signal(host.dialect.abandonSignal);
   shell.signal('SIGCONT');
-  reportAgain();
+  if (!shell.isGone) reportAgain();
   await pause(reportGraceMs);
-  if (ended()) return;
-  shell.signal('SIGKILL');
-  await pause(reportGraceMs);
+  if (!ended()) shell.signal('SIGKILL');
+  await pauseUntil(command.finished, reportGraceMs);
+}
+
+/** The shell a command runs in. The one that takes its place when it ends is never signalled for that command's sake. */
+class HeldShell {
+  readonly identity: ProcessIdentity | undefined;
+  readonly gone: Promise<unknown>;
+
+  constructor(private readonly host: ShellHost) {
+    this.identity = host.identity;
+    this.gone = host.exited;
+  }
+
+  get isGone(): boolean {
+    return !this.host.isAlive || this.host.identity !== this.identity;
+  }
+
+  get abandonSignal(): NodeJS.Signals {
+    return this.host.dialect.abandonSignal;
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    if (!this.isGone) this.host.signal(signal);
+  }
 }
 
 /**
@@ -75,7 +98,7 @@ export async function endForeground(
  * found. Meanwhile the shell gets its signals, so that it knows before any of them can end.
  */
 function holding(
-  shell: ShellHost,
+  shell: HeldShell,
   reportAgain: () => void,
   quiet: QuietInterrupt | undefined,
 ): { hold: () => void; release: () => void } {
@@ -83,19 +106,20 @@ function holding(
   let looks = 0;
   return {
     hold() {
+      const pid = shell.isGone ? undefined : shell.identity?.pid;
       shell.signal('SIGSTOP');
-      held = (shell.pid === undefined ? [] : childrenOf(shell.pid)).flatMap((pid) => identify(pid) ?? []);
+      held = (pid === undefined ? [] : childrenOf(pid)).flatMap((child) => identify(child) ?? []);
       for (const child of held) signalProcess(child, 'SIGSTOP');
       reach('interrupt-held');
-      if (!isInCommand(shell.pid) && ++looks <= patientLooks) return;
+      if (!isInCommand(pid) && ++looks <= patientLooks) return;
       shell.signal('SIGINT');
-      shell.signal(shell.dialect.abandonSignal);
+      shell.signal(shell.abandonSignal);
     },
     release() {
       for (const child of held) signalProcess(child, 'SIGCONT');
       if (quiet?.mustWait) return;
       shell.signal('SIGCONT');
-      reportAgain();
+      if (!shell.isGone) reportAgain();
     },
   };
 }
@@ -137,7 +161,7 @@ async function endProcesses(
   });
 }
 
-async function pauseUntil(done: Promise<void>, ms: number): Promise<void> {
+async function pauseUntil(done: Promise<unknown>, ms: number): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const elapsed = new Promise<void>((resolve) => {
     timer = setTimeout(resolve, ms);

@@ -39,8 +39,9 @@ export class SessionProcesses {
     return holders[0] === undefined ? undefined : this.childAbove(holders[0].pid);
   }
 
-  of(command: Command): ProcessIdentity[] {
-    const root = command.request.background ? command.pid : this.host.pid;
+  /** `shell` is the one the command runs in: another may have taken its place. */
+  of(command: Command, shell = this.host.pid): ProcessIdentity[] {
+    const root = command.request.background ? command.pid : shell;
     if (root === undefined) return [];
     const traces: CommandTraces = {
       commandId: command.id,

@@ -252,7 +252,8 @@ export class Session {
   }
 
   private async end(command: Command, signal: SignalName | undefined): Promise<void> {
-    const processes = () => (this.isTerminated ? [] : this.processes.of(command));
+    const shell = this.host.pid;
+    const processes = () => (this.isTerminated ? [] : this.processes.of(command, shell));
     if (command.request.background) {
       await endBackground(command, signal, processes);
       this.background.abandon(command, 'It would not end and may still be there.');

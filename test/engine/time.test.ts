@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { holdAt } from '../../sidecar/checkpoints';
 import { forEachShell, until } from '../helpers/engine';
@@ -26,6 +26,28 @@ forEachShell('Time', (suite) => {
       assert.ok(result.durationMs >= 190, `${result.durationMs} ms`);
       await session.expect('echo "$x"', { stdout: 'changed\n', cwd: `${session.cwd}/d` });
       assert.deepEqual([session.info().pid, session.info().restarts], [session.created.pid, 0]);
+    });
+  }
+
+  for (const command of ['set -e; sleep 300', 'exec sleep 300'] as const) {
+    it(`restores everything when "${command}" times out and takes the shell with it`, async () => {
+      const { session } = suite;
+      await session.run('x=kept; export y=too; f() { echo "$x $y"; }');
+      const snapshot = join(suite.opened.runtimeDir, 'sessions', session.id, 'snapshot');
+      await until('its state is saved', () => existsSync(snapshot));
+      for (let time = 0; time < 3; time++) {
+        assert.equal((await session.run(command, { timeoutMs: 100 })).outcome, 'timed_out');
+        await session.run('set +e');
+        await session.expect('f', { stdout: 'kept too\n' });
+      }
+    });
+  }
+
+  if (suite.shell === 'bash') {
+    it('reports an interrupt where another signal stood in for it', async () => {
+      const { exitCode, signal } = await suite.session.run('sleep 300 & wait', { timeoutMs: 100 });
+      assert.deepEqual([exitCode, signal], [130, 'SIGINT']);
+      await suite.session.expect('echo $?', { stdout: '130\n' });
     });
   }
 
@@ -60,12 +82,12 @@ forEachShell('Time', (suite) => {
   });
 
   it('goes on when a command is reported while the shell is held for a program that handles interrupts', async () => {
-    const { session, opened } = suite;
+    const { session } = suite;
     const program = 'process.on("SIGINT", () => {}); console.log(process.pid); setInterval(() => {}, 1000)';
     const running = await session.start(`'${process.execPath}' -e '${program}'`);
     await running.wait([{ output: '\\d\\n' }]);
     const pid = Number(await running.stdout());
-    const control = join(opened.runtimeDir, 'sessions', session.id, 'ctl');
+    const control = join(suite.opened.runtimeDir, 'sessions', session.id, 'ctl');
     const number = running.id.split(':')[1];
     let looks = 0;
     holdAt((point) => {
