@@ -16,6 +16,8 @@ const execution = {
   origin: z.string().min(1).max(64).optional(),
 };
 
+const isBase64 = (text: string) => text.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text);
+
 export const execRunParams = z.strictObject({ ...execution, stdin: z.string().optional() });
 export const execStartParams = z.strictObject({
   ...execution,
@@ -160,9 +162,20 @@ export const methods = {
     about: 'Output so far, from a cursor, the last lines, or the lines that match.',
   },
   'exec.input': {
-    params: z.strictObject({ commandId: value.commandId, data: z.string().optional(), eof: z.boolean().optional() }),
+    params: z
+      .strictObject({
+        commandId: value.commandId,
+        data: z.string().optional(),
+        encoding: value.encoding.optional(),
+        eof: z.boolean().optional(),
+      })
+      .refine(({ data = '', encoding }) => encoding !== 'base64' || isBase64(data), {
+        error: 'is not base64, although encoding says so',
+        path: ['data'],
+      }),
     result: nothing,
-    about: 'Writes to the standard input of a command started with keep_stdin_open.',
+    about:
+      'Writes to the standard input of a command started with keep_stdin_open. Bytes that are no text come in base64.',
   },
   'exec.cancel': {
     params: z

@@ -1,6 +1,7 @@
-import { text as readAll } from 'node:stream/consumers';
+import { buffer } from 'node:stream/consumers';
 import type { Command } from '../command';
 import { isOn, UsageError } from '../command';
+import { encoded } from '../encoded';
 
 export const input: Command = {
   name: 'input',
@@ -18,9 +19,10 @@ The command must have been started with --keep-stdin.
     if (commandId === undefined) throw new UsageError('COMMAND_ID is missing.');
     const eof = isOn(values, 'eof');
     const newline = isOn(values, 'no-newline') ? '' : '\n';
-    const data = words.length > 0 ? words.join(' ') + newline : eof ? undefined : await readAll(process.stdin);
+    const typed = words.length > 0 ? { data: words.join(' ') + newline } : {};
+    const sent = words.length > 0 || eof ? typed : encoded(await buffer(process.stdin));
     const client = await connect();
-    const done = await client.request('exec.input', { commandId, ...(data === undefined ? {} : { data }), eof });
+    const done = await client.request('exec.input', { commandId, ...sent, eof });
     if (screen.json) screen.answer('exec.input', done);
     return 0;
   },

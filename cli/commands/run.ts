@@ -2,6 +2,7 @@ import { buffer } from 'node:stream/consumers';
 import { commandResult } from '../../protocol/values';
 import type { Command } from '../command';
 import { isOn } from '../command';
+import { encoded } from '../encoded';
 import { exitCodeOf } from '../exit-code';
 import { findOrCreateSession } from '../sessions';
 import { cancelOnInterrupt, copyOutput, OutputClosed } from '../streaming';
@@ -33,7 +34,7 @@ ${executionUsage}
     });
     const interrupt = cancelOnInterrupt(client, commandId);
     try {
-      if (input !== undefined) await client.request('exec.input', { commandId, data: input.toString(), eof: true });
+      if (input !== undefined) await client.request('exec.input', { commandId, ...encoded(input), eof: true });
       if (context.screen.json) {
         const finished = await client.request('exec.wait', { commandId });
         context.screen.answer('exec.run', commandResult.parse(finished));

@@ -233,7 +233,7 @@ export class Engine {
   }
 
   async input(params: Params<'exec.input'>): Promise<void> {
-    const { commandId, data, eof } = valid(methods['exec.input'].params, params);
+    const { commandId, data = '', encoding, eof } = valid(methods['exec.input'].params, params);
     const { command, session } = this.command(commandId);
     if (command.isFinished) throw failure.commandFinished(commandId);
     const input = session.input(command);
@@ -243,7 +243,7 @@ export class Engine {
       );
     }
     if (!input.isOpen) throw failure.invalidParams(`The input of command ${commandId} was already ended.`);
-    if (data !== undefined && data !== '' && !(await input.write(data))) throw failure.commandFinished(commandId);
+    if (data !== '' && !(await input.write(Buffer.from(data, encoding)))) throw failure.commandFinished(commandId);
     if (eof === true) session.endInput(command);
   }
 

@@ -19,7 +19,7 @@ export class StandardInput {
   private hold: number | undefined;
   private socket: Socket | undefined;
   private path = '';
-  private early = '';
+  private early: Buffer[] = [];
   private isEnding = false;
   private isDisposed = false;
   private hasOpened: ((path: string) => boolean) | undefined;
@@ -34,8 +34,7 @@ export class StandardInput {
     if (this.socket !== undefined) return;
     this.isDisposed = false;
     const socket = this.connect(path);
-    if (this.early !== '') socket.write(this.early);
-    this.early = '';
+    for (const data of this.early.splice(0)) socket.write(data);
     // Before the command can read: its input must not end with a sidecar that is killed in the next moment.
     this.keep();
     this.finishIfAsked();
@@ -66,10 +65,10 @@ export class StandardInput {
   }
 
   /** Resolves when the command has room for it; false if it went away meanwhile. */
-  write(data: string): Promise<boolean> {
+  write(data: Buffer): Promise<boolean> {
     const { socket } = this;
     if (socket === undefined) {
-      this.early += data;
+      this.early.push(data);
       return Promise.resolve(true);
     }
     return new Promise((resolve) => {

@@ -64,6 +64,20 @@ describe('the limpet command', () => {
     assert.deepEqual([...bytes.subarray(0, 3)], [255, 0, 10]);
   });
 
+  it('passes on bytes that are no text', async () => {
+    const bytes = Buffer.from([0, 0xff, 0xfe, 0x0a, 0xc3]);
+    const ran = sandbox.limpet(['run', '-i', 'od', '-An', '-tx1']);
+    ran.child.stdin?.end(bytes);
+    assert.equal((await said(ran)).out, ' 00 ff fe 0a c3\n');
+    const { out: id } = await limpet('start', '--keep-stdin', '--', 'od -An -tx1');
+    const typed = sandbox.limpet(['input', id.trim()]);
+    typed.child.stdin?.end(bytes);
+    assert.equal((await said(typed)).code, 0);
+    await limpet('input', '--eof', id.trim());
+    await limpet('wait', id.trim());
+    assert.equal((await limpet('logs', id.trim())).out, ' 00 ff fe 0a c3\n');
+  });
+
   it('passes on standard input, variables, a directory and a timeout', async () => {
     assert.equal((await said(sandbox.limpet(['run', '-i', 'tr', 'a-z', 'A-Z']).endInput('shout'))).out, 'SHOUT');
     assert.equal((await limpet('run', '-e', 'A=1', '-e', 'LANG', '-C', '/usr', '--', 'echo $A; pwd')).out, '1\n/usr\n');

@@ -36,6 +36,21 @@ forEachShell('Input', (suite) => {
     });
   }
 
+  it('takes bytes that are no text in base64, and refuses what is not base64', async () => {
+    const { session, opened } = suite;
+    const { engine } = opened;
+    const { id: commandId } = await session.start('od -An -tx1', { keepStdinOpen: true });
+    await fails(() => engine.input({ commandId, data: 'a-b=', encoding: 'base64' }), 'invalid_params');
+    await engine.input({
+      commandId,
+      data: Buffer.from([0xff, 0x00]).toString('base64'),
+      encoding: 'base64',
+      eof: true,
+    });
+    const { stdout } = await engine.wait({ commandId });
+    assert.equal(stdout, ' ff 00\n');
+  });
+
   it('lets the shell itself read the input', async () => {
     await suite.session.expect('read a; read b; echo "$b-$a"', { stdout: 'y-x\n' }, { stdin: 'x\ny\n' });
     await suite.session.expect('echo "$a"', { stdout: 'x\n' });
