@@ -87,9 +87,18 @@ function findSidecar(env: NodeJS.ProcessEnv): string {
   return found;
 }
 
+/** The sidecar's messages speak of its methods; here they have other names. */
+const inOurWords: [RegExp, string][] = [
+  [/\bsession\.list\b/g, '"limpet session list"'],
+  [/\bexec\.list\b/g, '"limpet ps --all"'],
+  [/\bexec\.output\b/g, '"limpet logs"'],
+  [/\bkeep_stdin_open\b/g, '--keep-stdin'],
+];
+
 function report(thrown: unknown, json: boolean): number {
   if (json && thrown instanceof LimpetError) process.stdout.write(`${JSON.stringify(refusal(null, thrown))}\n`);
-  const message = thrown instanceof Error ? thrown.message : String(thrown);
+  const said = thrown instanceof Error ? thrown.message : String(thrown);
+  const message = inOurWords.reduce((text, [method, ours]) => text.replace(method, ours), said);
   process.stderr.write(`limpet: ${message}${thrown instanceof UsageError ? ' See --help.' : ''}\n`);
   if (thrown instanceof UsageError) return exitCodes.usage;
   return thrown instanceof SidecarUnavailable ? 69 : 1;

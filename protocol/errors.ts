@@ -104,6 +104,8 @@ export const failure = {
     }),
   commandNotFound: (id: string) =>
     new LimpetError('command_not_found', `There is no command ${quote(id)}. exec.list shows the ones that are known.`),
+  nothingRuns: (sessionId: string) =>
+    new LimpetError('command_finished', `Nothing runs in session ${quote(sessionId)} now.`),
   commandFinished: (id: string) =>
     new LimpetError(
       'command_finished',

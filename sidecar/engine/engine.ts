@@ -422,7 +422,7 @@ export class Engine {
   private runningIn(sessionId: string): { command: Command; session: Session } {
     const session = this.session(sessionId);
     const command = session.runningCommand;
-    if (command === undefined) throw failure.commandFinished(`in session ${sessionId}`);
+    if (command === undefined) throw failure.nothingRuns(sessionId);
     return { command, session };
   }
 

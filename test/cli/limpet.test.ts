@@ -64,6 +64,18 @@ describe('the limpet command', () => {
     assert.deepEqual([...bytes.subarray(0, 3)], [255, 0, 10]);
   });
 
+  it('says what is wrong in its own words', async () => {
+    const unknown = await limpet('logs', 's-00000000:1');
+    assert.deepEqual(
+      [unknown.code, unknown.err],
+      [1, 'limpet: There is no command "s-00000000:1". "limpet ps --all" shows the ones that are known.\n'],
+    );
+    await limpet('session', 'create', 'quiet');
+    const nothing = await limpet('stop', '-s', 'quiet');
+    assert.equal(nothing.code, 1);
+    assert.match(nothing.err, /^limpet: Nothing runs in session "s-[0-9a-f]{8}" now\.\n$/);
+  });
+
   it('passes on bytes that are no text', async () => {
     const bytes = Buffer.from([0, 0xff, 0xfe, 0x0a, 0xc3]);
     const ran = sandbox.limpet(['run', '-i', 'od', '-An', '-tx1']);
