@@ -150,10 +150,11 @@ export const zsh: ShellDialect = {
   again: (question) => `__lmp_again ${question}\n`,
   background({ number, files, prepared }) {
     const prepare = prepared === undefined ? '' : `\\. ${prepared}||\\exit 125;`;
+    // Only the shell itself has the lines as its standard input; by that it is told from what it left in the background.
     return (
       `\\unsetopt xtrace;( \\trap '__lmp_e ${number} $?' EXIT;__lmp_p ${number};` +
       `( __lmp_id ${number};${prepare}\\. ${files.text} ) ` +
-      `<${files.stdin} 1<>${files.stdout} 2<>${files.stderr} ) &!\n`
+      `<${files.stdin} 1<>${files.stdout} 2<>${files.stderr} ) </dev/null &!\n`
     );
   },
   snapshot: () => '__lmp_snap "$@"\n',

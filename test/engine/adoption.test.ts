@@ -194,6 +194,20 @@ for (const shell of shells) {
       assert.equal((await engine.run({ sessionId, command: 'echo $a' })).stdout, 'kept\n');
     });
 
+    it('goes on with a background command whose shell ended while there was no sidecar', async () => {
+      const { commandId, pid } = await first.start({ sessionId, command: 'echo up; sleep 300', background: true });
+      await first.wait({ commandId, until: [{ output: 'up' }], timeoutMs: 20_000 });
+      const shell = shellPid();
+      await first.kill();
+      process.kill(shell, 'SIGKILL');
+      await until('the shell is gone', () => !isAlive(shell));
+      const engine = await succession.next();
+      assert.equal((await engine.run({ sessionId, command: 'echo on' })).stdout, 'on\n');
+      assert.ok(pid !== undefined && isAlive(pid), 'its subshell lives');
+      assert.equal((await engine.cancel({ commandId })).outcome, 'cancelled');
+      await until('it is gone', () => !isAlive(pid));
+    });
+
     it('finds out when an adopted shell ends', async () => {
       const engine = await killed();
       const { outcome, exitCode } = await engine.run({ sessionId, command: 'b=2; exit 8' });
