@@ -4,6 +4,7 @@ export type Checkpoint =
   | 'session-ready'
   | 'command-noted'
   | 'command-sent'
+  | 'background-sent'
   | 'record-read'
   | 'output-read'
   | 'output-logged'

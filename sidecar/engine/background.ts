@@ -1,3 +1,4 @@
+import { reach } from '../checkpoints';
 import type { Slot } from '../output/slot';
 import { holdersOf } from '../processes/command-processes';
 import { identify, isAlive, type ProcessIdentity } from '../processes/identity';
@@ -24,6 +25,7 @@ export class Background {
     private readonly files: SessionFiles,
     private readonly onStarted: (command: Command) => void,
     private readonly onEnded: (command: Command, end: Ending, slot: Slot) => void,
+    private readonly findSubshell: (slot: Slot) => ProcessIdentity | undefined,
   ) {}
 
   get count(): number {
@@ -49,6 +51,7 @@ export class Background {
     this.running.set(command.number, { command, slot, hasReported: false });
     try {
       host.send(line);
+      reach('background-sent');
     } catch (error) {
       this.running.delete(command.number);
       throw error;
@@ -60,16 +63,25 @@ export class Background {
     this.lookAfter(command);
   }
 
-  /** Goes on with a command that another sidecar has started. */
-  resume(command: Command, slot: Slot, subshell: ProcessIdentity | undefined): void {
+  /** Goes on with a command that another sidecar has started, unless nothing tells that it has. */
+  resume(command: Command, slot: Slot, noted: ProcessIdentity | undefined): 'resumed' | 'uncertain' {
     this.running.set(command.number, { command, slot, hasReported: false });
     const stopFollowing = followWhenOpened(slot);
     void command.finished.then(stopFollowing);
-    command.subshell = subshell;
-    if (subshell !== undefined) command.onStarted();
     const status = notedStatus(this.files.directory.file('status'), command.number);
+    command.subshell = noted ?? this.findSubshell(slot);
+    if (command.subshell !== undefined) command.onStarted();
     if (status !== undefined) void this.ended(command.number, status);
+    else if (command.subshell === undefined) return 'uncertain';
     else this.lookAfter(command);
+    return 'resumed';
+  }
+
+  /** The shell was never given it by the sidecar that is gone. */
+  async giveAgain(command: Command, slot: Slot): Promise<void> {
+    if (command.ending !== undefined) return this.abandon(command, neverStarted);
+    this.running.delete(command.number);
+    await this.start(command, slot);
   }
 
   started(number: number, pid: number): void {
@@ -105,16 +117,18 @@ export class Background {
   }
 
   private giveUp(command: Command, wasStarted: boolean): void {
+    const entry = this.running.get(command.number);
     // One that reported before it ended is only waited for until its output is complete.
-    if (this.running.get(command.number)?.hasReported !== false) return;
+    if (entry?.hasReported !== false) return;
     const status = notedStatus(this.files.directory.file('status'), command.number);
+    command.subshell ??= this.findSubshell(entry.slot);
     if (!wasStarted && command.subshell !== undefined) this.lookAfter(command);
     else if (status !== undefined) void this.ended(command.number, status);
     else this.abandon(command, wasStarted ? endedFromOutside : perhapsNeverStarted);
   }
 
   /** The subshell reports how its command ended, unless it is itself killed. */
-  private lookAfter(command: Command): void {
+  lookAfter(command: Command): void {
     const timer = setInterval(() => {
       if (command.isFinished) return clearInterval(timer);
       const { subshell } = command;
@@ -129,4 +143,5 @@ export class Background {
 
 const endedFromOutside = 'It was ended from outside, so its exit code is unknown.';
 const perhapsNeverStarted = 'The sidecar ended as it started this command, and it is not known whether it ran.';
+const neverStarted = 'It was never started.';
 const plain = { tracing: false, hasErrorTrap: false };

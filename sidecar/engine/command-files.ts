@@ -9,6 +9,11 @@ import { inputKeeperOf, StandardInput } from './standard-input';
 /** Where a foreground command's text is, as the shell is told it. */
 export const commandFile = inDirectory('c');
 
+const backgroundText = (number: number) => `c.${number}`;
+
+/** Where a background command's text is, as the shell is told it. */
+export const backgroundFile = (number: number) => inDirectory(backgroundText(number));
+
 /** The files a session's commands are given: their text, their preparation, their input. None outlives its command. */
 export class SessionFiles {
   private readonly inputs = new Map<Command, StandardInput>();
@@ -35,7 +40,7 @@ export class SessionFiles {
 
   /** A background command's text, which it may read later than the next command starts. */
   writeBackground(command: Command, text: string): string {
-    return this.write(command, `c.${command.number}`, text);
+    return this.write(command, backgroundText(command.number), text);
   }
 
   /** The text that gives a command its own directory and environment, if it has such. */

@@ -12,8 +12,8 @@ import { commandLine } from '../processes/process-table';
 import { plainReport, putBack } from '../shells/dialect';
 import type { Command, Ending } from './command';
 import { reportedEnd, shellExitedEnd, unknownEnd } from './command-end';
-import { commandFile, type SessionFiles } from './command-files';
-import type { ShellHost } from './shell-host';
+import { backgroundFile, commandFile, type SessionFiles } from './command-files';
+import type { LastReport, ShellHost } from './shell-host';
 import type { ShellExit } from './shell-process';
 import { closesSoon, followWhenOpened } from './slots';
 
@@ -53,7 +53,7 @@ export class Foreground {
   private unpreparedBy: string | undefined;
   private end: (end: End) => void = () => {};
   /** Set only while a question is open: an answer to another, perhaps another sidecar's, must not be taken for its own. */
-  private question: { word: string; answered: (number: number, status: number, cwd: string) => void } | undefined;
+  private question: { word: string; answered: (last: LastReport) => void } | undefined;
   private sentAt = 0;
   private startToWatch: (() => void) | undefined;
   private watchTimer: NodeJS.Timeout | undefined;
@@ -80,7 +80,7 @@ export class Foreground {
     const wasShadowed = this.isShadowed;
     const ended = this.awaitEnd(command);
     this.host.channel.drainRecords();
-    this.ask((number, status, cwd) => {
+    this.ask(({ number, status, cwd }) => {
       if (number < command.number) this.end({ kind: 'never-read' });
       else this.reported(number, status, cwd);
     });
@@ -106,20 +106,33 @@ export class Foreground {
   /** Learns from an idle shell of a sidecar that is gone where it is, and waits until it is idle indeed. */
   async getToKnow(): Promise<void> {
     const { host } = this;
-    if (!host.isAlive) return;
-    const answered = new Promise<void>((resolve) => {
-      this.ask((_number, status, cwd) => {
-        this.lastStatus = status;
-        host.cwd = cwd === '' ? host.cwd : cwd;
-        resolve();
-      });
-    });
-    await Promise.race([answered, host.exited]);
+    const last = await this.lastReport();
+    if (last === undefined) return;
+    this.lastStatus = last.status;
+    host.cwd = last.cwd === '' ? host.cwd : last.cwd;
+  }
+
+  /**
+   * Whether a shell of a sidecar that is gone has read the line of a background command. One that has ended cannot be asked:
+   * then only a line that is still there was certainly not read.
+   */
+  async hasRead({ number }: Command): Promise<boolean> {
+    const last = await this.lastReport();
+    if (last !== undefined) return last.background >= number;
+    return !this.host.channel.takeBackLines().includes(backgroundFile(number));
+  }
+
+  /** What an idle shell says when it is asked; nothing if it has ended. */
+  private async lastReport(): Promise<LastReport | undefined> {
+    if (!this.host.isAlive) return undefined;
+    const answered = new Promise<LastReport>((resolve) => this.ask(resolve));
+    const last = await Promise.race([answered, this.host.exited.then(() => undefined)]);
     this.question = undefined;
+    return last;
   }
 
   /** Asks the shell what it last reported. */
-  private ask(answered: (number: number, status: number, cwd: string) => void): void {
+  private ask(answered: (last: LastReport) => void): void {
     const word = randomBytes(4).toString('hex');
     this.question = { word, answered };
     this.host.channel.send(this.host.dialect.again(word));
@@ -129,8 +142,8 @@ export class Foreground {
     if (number === this.current?.number) this.end({ kind: 'reported', status, cwd });
   }
 
-  repeated(question: string, number: number, status: number, cwd: string): void {
-    if (question === this.question?.word) this.question.answered(number, status, cwd);
+  repeated(question: string, last: LastReport): void {
+    if (question === this.question?.word) this.question.answered(last);
   }
 
   unprepared(why: string): void {

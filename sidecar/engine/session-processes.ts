@@ -35,8 +35,14 @@ export class SessionProcesses {
 
   /** The shell's child under which a slot is in use: the subshell of a background command. */
   subshellOf(fifos: readonly string[]): ProcessIdentity | undefined {
-    const holders = holdersOf(fifos, { except: [this.host.pid, ...this.files.keepers], since: this.host.since });
-    return holders[0] === undefined ? undefined : this.childAbove(holders[0].pid);
+    for (const { pid } of holdersOf(fifos, {
+      except: [this.host.pid, ...this.files.keepers],
+      since: this.host.since,
+    })) {
+      const subshell = this.childAbove(pid);
+      if (subshell !== undefined) return subshell;
+    }
+    return undefined;
   }
 
   /** `shell` is the one the command runs in: another may have taken its place. */

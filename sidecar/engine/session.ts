@@ -89,7 +89,7 @@ export class Session {
         { ...options, sessionId: id },
         {
           reported: (number, status, cwd) => this.foreground.reported(number, status, cwd),
-          repeated: (question, number, status, cwd) => this.foreground.repeated(question, number, status, cwd),
+          repeated: (question, last) => this.foreground.repeated(question, last),
           changed: () => this.journal.changed(),
           unprepared: (why) => this.foreground.unprepared(why),
           exited: (exit) => this.foreground.exited(exit),
@@ -113,6 +113,7 @@ export class Session {
         this.finish(command, end);
         this.letGo(command, slot);
       },
+      (slot) => this.processes.subshellOf(slot.paths),
     );
     this.slots = new SlotPool(directory.path, directory.slots, () => this.addSlot());
     this.processes = new SessionProcesses(id, this.host, this.background, this.files);
@@ -398,7 +399,8 @@ export class Session {
     if (command.request.stdin.kind === 'open') this.files.resumeInput(command, slot, saved.inputKeeper);
     if (saved.inputEnded === true) this.endInput(command);
     if (command.request.background) {
-      this.background.resume(command, slot, saved.subshell ?? this.processes.subshellOf(slot.paths));
+      const resumed = this.background.resume(command, slot, saved.subshell);
+      if (resumed === 'uncertain') this.resumeUncertain(command, slot);
     } else {
       const work = () => this.foreground.resume(command, slot, () => this.forgetOldCommands());
       void this.mutex.runExclusive(() =>
@@ -415,6 +417,17 @@ export class Session {
       if (findProcess(stopped.pid)?.state === 'T') signalProcess(stopped, 'SIGCONT');
     }
     void this.interrupt(command, saved.interrupted);
+  }
+
+  /** The sidecar that is gone noted that the command began, and may or may not have told the shell. */
+  private resumeUncertain(command: Command, slot: Slot): void {
+    const giveUnlessGiven = async () => {
+      if (await this.foreground.hasRead(command)) this.background.lookAfter(command);
+      else await this.background.giveAgain(command, slot);
+    };
+    void this.mutex.runExclusive(() =>
+      giveUnlessGiven().catch((error: unknown) => this.failUnlessTerminated(command, error)),
+    );
   }
 
   /** What the session's processes are known by. */

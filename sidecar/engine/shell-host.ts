@@ -38,12 +38,21 @@ export interface ShellHostOptions {
   cwd: string;
 }
 
+/** What a shell says when it is asked. */
+export interface LastReport {
+  number: number;
+  status: number;
+  cwd: string;
+  /** The last background command it was given. */
+  background: number;
+}
+
 /** What the shell has to say about commands. */
 export interface ShellListener {
   /** The foreground command ended. */
   reported(number: number, status: number, cwd: string): void;
   /** What the shell last reported, because it was asked. */
-  repeated(question: string, number: number, status: number, cwd: string): void;
+  repeated(question: string, last: LastReport): void;
   /** The foreground command could not be given its directory (1) or environment (2). */
   unprepared(why: string): void;
   backgroundStarted(number: number, pid: number): void;
@@ -262,9 +271,9 @@ export class ShellHost {
       const status = Number(statusEnd < 0 ? value : value.slice(0, statusEnd));
       if (kind === 'D') listener.reported(Number(number), status, cwd);
       else {
-        const [counted = '', question = ''] = number.split(':');
+        const [counted, question = '', background] = number.split(':');
         this.hasCaughtUp = true;
-        listener.repeated(question, Number(counted), status, cwd);
+        listener.repeated(question, { number: Number(counted), status, cwd, background: Number(background) });
       }
     } else if (kind === 'F') listener.unprepared(value);
     else if (kind === 'P') listener.backgroundStarted(Number(number), Number(value));

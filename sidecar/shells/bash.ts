@@ -13,7 +13,7 @@ export LIMPET_COMMAND_ID=${sessionId}:0
 
 # Repeats the last report, for a sidecar that was not there to hear it. The question comes back with the answer.
 __lmp_again() {
-  command printf '\\1=A\\0%s\\0%s\\0%s\\0' "\${__lmp_last-0}:$1" "\${__lmp_s-0}" "\${PWD-}" 1<>${quote(control)}
+  command printf '\\1=A\\0%s\\0%s\\0%s\\0' "\${__lmp_last-0}:$1:\${__lmp_bg-0}" "\${__lmp_s-0}" "\${PWD-}" 1<>${quote(control)}
 }
 # Makes $? what the command before left. The caller puts "&&:" behind it, so that set -e does not end the shell here.
 __lmp_r() { command return "$1"; }
@@ -148,7 +148,7 @@ export const bash: ShellDialect = {
     // The trap reports also when "set -e" ends the subshell. A subshell in the background would not expand aliases.
     const prepare = prepared === undefined ? '' : `\\. ${prepared}||\\exit 125;`;
     return (
-      `( \\trap '__lmp_e ${number} $?' EXIT;__lmp_p ${number};` +
+      `__lmp_bg=${number};( \\trap '__lmp_e ${number} $?' EXIT;__lmp_p ${number};` +
       `( \\shopt -s expand_aliases;__lmp_id ${number};${prepare}\\. ${files.text} ) ` +
       `<${files.stdin} 1<>${files.stdout} 2<>${files.stderr} ) & \\disown\n`
     );

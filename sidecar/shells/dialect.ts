@@ -72,9 +72,9 @@ export interface ShellDialect {
   rearm(): string;
   /** An assignment by which the shell remembers that it reported a command, whose status is in __lmp_s. */
   remember(number: number): string;
-  /** Makes the shell repeat its last report, as an answer to this question: one word. */
+  /** Makes the shell repeat its last report, and tell the last background command it was given, as an answer to this question: one word. */
   again(question: string): string;
-  /** Runs a command in a subshell of its own and reports how that ended. */
+  /** Notes that it was given the command, then runs it in a subshell of its own that reports how it ended. */
   background(command: BackgroundLine): string;
   /** Takes a snapshot of the shell's state. */
   snapshot(): string;

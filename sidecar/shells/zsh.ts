@@ -34,7 +34,7 @@ __lmp_d() {
   fi
   __lmp_last=$1:$__lmp_s __lmp_args=("\${@:2}") LIMPET_COMMAND_ID=${sessionId}:$(( $1 + 1 ))
 }
-__lmp_again() { __lmp_w A "\${__lmp_last%%:*}:$1" "\${__lmp_last#*:}" "\${PWD-}"; }
+__lmp_again() { __lmp_w A "\${__lmp_last%%:*}:$1:\${__lmp_bg-0}" "\${__lmp_last#*:}" "\${PWD-}"; }
 __lmp_r() { return "$1"; }
 __lmp_f() { __lmp_w F "$1" "$2" ''; }
 __lmp_id() { LIMPET_COMMAND_ID=${sessionId}:$1; }
@@ -152,7 +152,7 @@ export const zsh: ShellDialect = {
     const prepare = prepared === undefined ? '' : `\\. ${prepared}||\\exit 125;`;
     // Only the shell itself has the lines as its standard input; by that it is told from what it left in the background.
     return (
-      `\\unsetopt xtrace;( \\trap '__lmp_e ${number} $?' EXIT;__lmp_p ${number};` +
+      `\\unsetopt xtrace;__lmp_bg=${number};( \\trap '__lmp_e ${number} $?' EXIT;__lmp_p ${number};` +
       `( __lmp_id ${number};${prepare}\\. ${files.text} ) ` +
       `<${files.stdin} 1<>${files.stdout} 2<>${files.stderr} ) </dev/null &!\n`
     );

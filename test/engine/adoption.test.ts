@@ -304,6 +304,27 @@ for (const shell of shells) {
         assert.equal(readFileSync(file('runs'), 'utf8'), 'ran\n');
       });
 
+      for (const point of ['command-noted', 'background-sent', 'record-read'] as const) {
+        it(`with a background command at ${point}, the command is run once`, async () => {
+          const background = 'echo ran >> runs; echo out; (exit 3)';
+          const engine = await heldAt(point, ask(background, { background: true }));
+          const { exitCode, outcome, stdout } = await last(engine);
+          assert.deepEqual({ exitCode, outcome, stdout }, { exitCode: 3, outcome: 'exited', stdout: 'out\n' });
+          assert.equal(readFileSync(file('runs'), 'utf8'), 'ran\n');
+          assert.equal((await engine.run({ sessionId, command: 'echo on' })).stdout, 'on\n');
+        });
+      }
+
+      it('before it gave the shell a background command that was cancelled since, the command is not run', async () => {
+        const isHeld = await first.holdAt('command-noted', join(succession.root, 'mark'));
+        first.ask('start', { sessionId, command: 'echo ran >> runs', background: true, timeoutMs: 1 });
+        await isHeld();
+        const engine = await killed();
+        assert.equal((await last(engine)).outcome, 'timed_out');
+        assert.equal((await engine.run({ sessionId, command: 'echo on' })).stdout, 'on\n');
+        assert.ok(!existsSync(file('runs')));
+      });
+
       /** Has no word that might end the shell: before such a one a snapshot is taken, whose report would come first. */
       const quiet = 'echo ran >> runs; echo out; false';
 
