@@ -9,8 +9,7 @@ import { reach } from '../checkpoints';
 import { type Emit, follow } from '../output/follow';
 import { LogStore } from '../output/log-store';
 import { readOutput } from '../output/read-output';
-import { processesOfSessions } from '../processes/command-processes';
-import { killAll } from '../processes/kill-ladder';
+import { killSessions } from '../processes/command-processes';
 import { describeShells, findShell } from '../shells/find-shells';
 import type { Command, CommandRequest } from './command';
 import { newSessionId } from './ids';
@@ -166,7 +165,7 @@ export class Engine {
       this.dying = dying;
       this.killing = Promise.resolve().then(() => {
         this.dying = undefined;
-        return killAll(() => processesOfSessions(dying.map(({ traces }) => traces)));
+        return killSessions(() => dying.map(({ traces }) => traces));
       });
     }
     return this.killing;
@@ -368,7 +367,7 @@ export class Engine {
   private async closeAll(): Promise<void> {
     const sessions = [...this.sessions.values()];
     // All at once: each session looking for its own processes would look at all those of the others as well.
-    const killing = killAll(() => processesOfSessions(sessions.map(({ traces }) => traces)));
+    const killing = killSessions(() => sessions.map(({ traces }) => traces));
     await Promise.all(sessions.map(({ id }) => this.destroy(id, killing).catch(() => {})));
     await Promise.allSettled(this.creating);
     await this.dispose();

@@ -8,9 +8,9 @@ import type { LogStore } from '../output/log-store';
 import type { Slot } from '../output/slot';
 import { SlotPool } from '../output/slot-pool';
 import { activityOf, readsFrom } from '../processes/activity';
-import type { SessionTraces } from '../processes/command-processes';
+import { killSessions, type SessionTraces } from '../processes/command-processes';
 import { signalProcess } from '../processes/identity';
-import { collected, killAll, killOnce } from '../processes/kill-ladder';
+import { collected, killOnce } from '../processes/kill-ladder';
 import { findProcess, openFiles } from '../processes/process-table';
 import { systemFailure } from '../system-failure';
 import { Background } from './background';
@@ -330,7 +330,7 @@ export class Session {
     this.enter('terminated');
     this.stopTimers();
     this.journal.destroyed();
-    await (killing ?? killAll(() => this.processes.all()));
+    await (killing ?? killSessions(() => [this.traces]));
     await this.host.exited;
     await collected(this.options.directory.keepers);
     for (const command of this.commands.values()) {

@@ -2,9 +2,8 @@ import { existsSync, lstatSync, readdirSync, readFileSync, rmSync, statSync, wri
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { failure } from '../../protocol/errors';
-import { commandIdVariable, processesOfSession } from '../processes/command-processes';
+import { commandIdVariable, killSessions, processesOfSession } from '../processes/command-processes';
 import { identify, isAlive, type ProcessIdentity } from '../processes/identity';
-import { killAll } from '../processes/kill-ladder';
 import { environmentValue, openFiles } from '../processes/process-table';
 import { readSavedSession, type SavedSession } from './saved-session';
 
@@ -60,11 +59,11 @@ export async function sweep(root: string): Promise<{ orphans: Orphan[]; swept: n
  * once it has a file open there, and makes files until then: so both are done until nothing is left.
  */
 async function remove(sessionId: string, directory: string): Promise<void> {
-  const left = () => processesOfSession({ sessionId, directory, shell: undefined, since: undefined, keepers: [] });
+  const traces = { sessionId, directory, shell: undefined, since: undefined, keepers: [] };
   for (let attempt = 1; attempt <= mostAttempts; attempt++) {
-    await killAll(left);
+    await killSessions(() => [traces]);
     removeIfPossible(directory);
-    if (!existsSync(directory) && left().length === 0) return;
+    if (!existsSync(directory) && processesOfSession(traces).length === 0) return;
     await pause(attempt);
   }
 }

@@ -1,9 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { isAlive, type ProcessIdentity } from './identity';
+import { killAll } from './kill-ladder';
 import {
   commandLine,
   environmentValue,
+  isBecoming,
   listProcesses,
   openFiles,
   type ProcessEntry,
@@ -85,6 +87,17 @@ export function processesOfSessions(sessions: readonly SessionTraces[]): Process
   const found = select(table, withDescendants(table, own, undefined));
   const keepers = sessions.flatMap((session) => session.keepers).filter(({ pid }) => !own.has(pid));
   return [...found, ...keepers.filter(isAlive)];
+}
+
+/**
+ * Kills everything that belongs to any of the sessions; answers with what would not die. What is just becoming another program
+ * carries no id and holds no file for a moment: if its parent is gone, nothing tells whose it is until it has.
+ */
+export function killSessions(sessions: () => readonly SessionTraces[]): Promise<ProcessIdentity[]> {
+  return killAll(
+    () => processesOfSessions(sessions()),
+    () => living(oldestOf(sessions())).some(({ pid }) => isBecoming(pid)),
+  );
 }
 
 const sessionOf = (commandId: string) => commandId.slice(0, commandId.lastIndexOf(':'));

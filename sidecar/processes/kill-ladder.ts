@@ -70,18 +70,21 @@ function signalTogether(
   if (isHeld) for (const identity of identities) signalProcess(identity, 'SIGCONT');
 }
 
+const killDeadlineMs = 3000;
+
 /**
  * Kills processes and everything they start meanwhile, and answers with those that would not die. They are stopped first,
  * until there is none left that is not: a child that was forked but has not yet become its own program can only be found
- * by its parent, and must not be left without one.
+ * by its parent, and must not be left without one. While `mayMiss` says so, finding none does not mean that there is none.
  */
-export async function killAll(find: () => ProcessIdentity[], deadlineMs = 3000): Promise<ProcessIdentity[]> {
-  const deadline = performance.now() + deadlineMs;
+export async function killAll(find: () => ProcessIdentity[], mayMiss: () => boolean): Promise<ProcessIdentity[]> {
+  const deadline = performance.now() + killDeadlineMs;
   let dying: ProcessIdentity[] = [];
   for (let wait = 1; ; wait = Math.min(wait * 2, 50)) {
     // One that is dying has no environment and no files any more to be found by, but it is not gone yet.
     dying = [...dying, ...killOnce(find)].filter(isAlive);
-    if (dying.length === 0 || performance.now() > deadline) return dying;
+    const isDone = dying.length === 0 && !mayMiss();
+    if (isDone || performance.now() > deadline) return dying;
     await sleep(wait);
   }
 }

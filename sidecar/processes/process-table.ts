@@ -78,6 +78,12 @@ export function environmentValue(pid: number, name: string): string | undefined 
   return text.slice(from, end < 0 ? undefined : end);
 }
 
+/** Whether a process is just becoming another program: it has one, and neither its words nor its environment yet. */
+export function isBecoming(pid: number): boolean {
+  const hasNothing = (file: string) => readOrEmpty(`/proc/${pid}/${file}`) === '';
+  return isLinux && hasNothing('environ') && hasNothing('cmdline') && programOf(pid) !== undefined;
+}
+
 /** The files a process has open, by path. Empty where the platform does not tell. */
 export function openFiles(pid: number): string[] {
   if (!isLinux) return [];

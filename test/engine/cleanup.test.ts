@@ -25,6 +25,7 @@ const escapes: Array<[string, string]> = [
   ['setsid', 'setsid sleep 300 >/dev/null 2>&1 &'],
   ['setsid that forks', 'setsid -f sleep 300 >/dev/null 2>&1'],
   ['a double fork', '( ( sleep 300 >/dev/null 2>&1 & ) & )'],
+  ['a subshell without a parent', '( ( while :; do :; done >/dev/null 2>&1 ) & )'],
   ['a daemon', `${fixture('double-fork.js', 'pid')}; until [ -s pid ]; do sleep 0.01; done`],
   ['a process that ignores signals', `${fixture('ignores-signals.sh')} >/dev/null 2>&1 &`],
   ['a stopped process', 'sleep 300 >/dev/null 2>&1 & kill -STOP $!'],
