@@ -216,10 +216,16 @@ export class Sidecar {
   }
 
   private async windUp(): Promise<void> {
+    const { keepsSessions } = this;
+    const stopListening = () => {
+      for (const stop of this.stopListening) stop();
+    };
     this.server.refuseRequests();
-    for (const stop of this.stopListening) stop();
+    if (!keepsSessions) stopListening();
     const engine = await this.engine.catch(() => undefined);
-    await (this.keepsSessions ? engine?.leave() : engine?.close());
+    await (keepsSessions ? engine?.leave() : engine?.close());
+    // Not before: the next one looks once, when it gets the pipe, for what is left for it.
+    if (keepsSessions) stopListening();
     this.server.endChanges();
     await this.clients.farewell(answerGraceMs);
   }

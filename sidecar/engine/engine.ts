@@ -87,6 +87,7 @@ export class Engine {
     logs.takeStock();
     if (swept > 0) engine.log.info({ swept }, 'removed what ended sidecars left behind');
     if (options.adopt ?? true) for (const orphan of orphans) engine.adopt(orphan);
+    logs.clearOut();
     directories.prepare();
     return engine;
   }

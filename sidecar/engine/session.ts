@@ -313,12 +313,12 @@ export class Session {
     this.host.dispose();
     this.journal.rewrite();
     this.journal.close();
-    disown(this.options.directory.path);
     for (const command of this.commands.values()) {
       command.output.log.save();
       command.output.log.close();
       if (!command.isFinished) command.handOver();
     }
+    disown(this.options.directory.path);
   }
 
   /** What somebody was shown of the output must be known to whoever goes on with it. */

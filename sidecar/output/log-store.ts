@@ -37,6 +37,8 @@ export class LogStore implements LogBudget {
   private readonly finished = new Map<string, StoredLog>();
   /** Nobody can ask for these any more; their files go when there is time. */
   private forgotten: StoredLog[] = [];
+  /** Found at the start, and older than logs are kept. */
+  private readonly outdated: StoredLog[] = [];
 
   constructor(
     stateDir: string,
@@ -176,7 +178,10 @@ export class LogStore implements LogBudget {
     if (log instanceof CommandLog) log.discard();
   }
 
-  /** Makes the logs that others did not live to make, and counts all. Once, before any log is written. */
+  /**
+   * Makes the logs that others did not live to make, and counts all, the oldest first. Once, before any log is written. None is
+   * removed yet: which of them are still being written is known when their commands have been taken up.
+   */
   takeStock(): void {
     this.journal.replayThoseOfTheDead();
     const found: (StoredLog & { time: number })[] = [];
@@ -192,10 +197,16 @@ export class LogStore implements LogBudget {
     for (const { stem, size, time } of found) {
       this.total += size;
       this.finished.set(stem, { stem, size });
-      if (Date.now() - time > keptForMs) {
-        this.remove({ stem, size });
-        this.leave(stem.slice(this.root.length + 1).split('/')[0] ?? '');
-      }
+      if (Date.now() - time > keptForMs) this.outdated.push({ stem, size });
+    }
+  }
+
+  /** Removes finished logs that are too old, or too many. */
+  clearOut(): void {
+    for (const log of this.outdated.splice(0)) {
+      if (!this.finished.has(log.stem)) continue;
+      this.remove(log);
+      this.leave(log.stem.slice(this.root.length + 1).split('/')[0] ?? '');
     }
     this.removeBeyondMost();
   }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Engine } from '../../sidecar/engine/engine';
@@ -65,6 +65,19 @@ for (const shell of shells) {
       const { exitCode, outcome, stdout } = await whole(engine, commandId);
       assert.deepEqual({ exitCode, outcome, stdout }, { exitCode: 5, outcome: 'exited', stdout: 'before\nafter\n' });
       assert.equal((await engine.run({ sessionId, command: 'echo $?' })).stdout, '5\n');
+    });
+
+    it('keeps the log of a command that still runs, however long ago it printed', async () => {
+      const { commandId } = await first.start({ sessionId, command: `echo before; ${held('gate')}; echo after` });
+      await first.wait({ commandId, until: [{ output: 'before' }], timeoutMs: 20_000 });
+      await appears('gate');
+      const log = join(succession.stateDir, 'sessions', sessionId, '1.log');
+      await until('its log is there', () => existsSync(log));
+      await first.kill();
+      utimesSync(log, 0, 0);
+      const engine = await succession.next();
+      await letGo('gate');
+      assert.equal((await whole(engine, commandId)).stdout, 'before\nafter\n');
     });
 
     it('has everything a command printed that ended while there was no sidecar', async () => {
