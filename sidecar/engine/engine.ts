@@ -80,7 +80,7 @@ export class Engine {
     const root = resolve(options.runtimeDir, 'sessions');
     const limits = { ...defaultLimits, ...options.limits };
     const directories = new SessionDirectories(root);
-    const logs = new LogStore(resolve(options.stateDir), limits);
+    const logs = new LogStore({ stateDir: resolve(options.stateDir), runtimeDir: resolve(options.runtimeDir) }, limits);
     const engine = new Engine(directories, logs, options);
     const { orphans, swept } = await sweep(root);
     // Not before: a sidecar that was still about to die would have been taken for a living one.

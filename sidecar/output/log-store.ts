@@ -18,6 +18,12 @@ export interface LogLimits {
   maxLogBytesTotal: number;
 }
 
+export interface LogPlaces {
+  stateDir: string;
+  /** For what only has to outlive this process; on a fast file system. */
+  runtimeDir: string;
+}
+
 /** The files of one command are `N.log`, `N.exit` and `N.labelers.done` in a directory per session. */
 const endings = { log: '.log', exit: '.exit', done: '.labelers.done' };
 const keptForMs = 7 * 24 * 60 * 60 * 1000;
@@ -41,7 +47,7 @@ export class LogStore implements LogBudget {
   private readonly outdated: StoredLog[] = [];
 
   constructor(
-    stateDir: string,
+    { stateDir, runtimeDir }: LogPlaces,
     private readonly limits: LogLimits,
     private readonly most = mostLogs,
   ) {
@@ -49,7 +55,7 @@ export class LogStore implements LogBudget {
     this.root = join(stateDir, 'sessions');
     this.templates = join(stateDir, 'published');
     for (const path of [this.root, this.templates]) makePrivate(path);
-    this.journal = new OutputJournal(join(stateDir, 'unlogged'));
+    this.journal = new OutputJournal(runtimeDir);
   }
 
   create(sessionId: string, number: number): CommandLog {

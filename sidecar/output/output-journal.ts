@@ -14,6 +14,8 @@ import {
 import { dirname, join } from 'node:path';
 import { identify, isAlive } from '../processes/identity';
 
+/** What distinguishes it from what else is in its directory. */
+const prefix = 'unlogged-';
 const mostBytes = 8 * 1024 * 1024;
 const newline = 0x0a;
 
@@ -28,7 +30,7 @@ export class OutputJournal {
   private scratch = Buffer.alloc(4096);
 
   constructor(directory: string) {
-    this.path = join(directory, `${process.pid}-${identify(process.pid)?.startTime ?? 0}-${++opened}`);
+    this.path = join(directory, `${prefix}${process.pid}-${identify(process.pid)?.startTime ?? 0}-${++opened}`);
     try {
       mkdirSync(directory, { recursive: true, mode: 0o700 });
       this.fd = openSync(this.path, 'w', 0o600);
@@ -41,7 +43,9 @@ export class OutputJournal {
   replayThoseOfTheDead(): void {
     const directory = dirname(this.path);
     if (this.fd === undefined) return;
-    for (const name of readdirSync(directory)) if (!isOwned(name)) replayIfThere(join(directory, name));
+    for (const name of readdirSync(directory)) {
+      if (name.startsWith(prefix) && !isOwned(name)) replayIfThere(join(directory, name));
+    }
   }
 
   /** Adds records to be written to a log; whether that could be done. */
@@ -85,7 +89,7 @@ export class OutputJournal {
 let opened = 0;
 
 function isOwned(name: string): boolean {
-  const [pid, startTime = ''] = name.split('-');
+  const [pid, startTime = ''] = name.slice(prefix.length).split('-');
   return isAlive({ pid: Number(pid), startTime });
 }
 

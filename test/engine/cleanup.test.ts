@@ -42,7 +42,6 @@ async function footprintAtRest({
   opened: OpenedEngine;
 }): Promise<string[]> {
   const snapshot = join(opened.runtimeDir, 'sessions', session.id, 'snapshot');
-  const unlogged = join(opened.stateDir, 'unlogged');
   const lastNumber = Number((await session.run('true')).commandId.split(':')[1]);
   const done = join(opened.stateDir, 'sessions', session.id, `${lastNumber}.labelers.done`);
   const newest = () => (existsSync(snapshot) ? lstatSync(snapshot).mtimeMs : 0);
@@ -51,7 +50,9 @@ async function footprintAtRest({
   await until('a snapshot is taken', () => newest() > before);
   await until('the dead are collected', () => zombies().length === 0);
   await until('everything is logged', () =>
-    readdirSync(unlogged).every((name) => lstatSync(join(unlogged, name)).size === 0),
+    readdirSync(opened.runtimeDir)
+      .filter((name) => name.startsWith('unlogged-'))
+      .every((name) => lstatSync(join(opened.runtimeDir, name)).size === 0),
   );
   return [
     ...openDescriptors()

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { OutputJournal } from '../../sidecar/output/output-journal';
 
-const deadOwner = '4194305-1-1';
+const deadOwner = 'unlogged-4194305-1-1';
 
 describe('The journal of short output', () => {
   let root: string;

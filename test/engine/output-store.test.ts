@@ -323,7 +323,7 @@ describe('The caps of the output store', () => {
   it('bound how many logs there are: the oldest go first', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'limpet-test-'));
     const limits = { maxLogBytesPerCommand: 1000, maxLogBytesTotal: 10_000 };
-    const logs = new LogStore(directory, limits, 3);
+    const logs = new LogStore({ stateDir: directory, runtimeDir: directory }, limits, 3);
     try {
       logs.makeDirectory('s-1');
       for (let number = 1; number <= 5; number++) {
