@@ -86,16 +86,20 @@ export class Slot {
     const { output } = this;
     this.output = undefined;
     this.onEnd = () => {};
-    // A followed reader cannot be used again; the next command finds descriptors that are open already.
     this.renew(this.stdout);
     this.renew(this.stderr);
     output?.end();
   }
 
+  /** A followed reader cannot be used again, or has closed at its end. The next command finds descriptors that are open already. */
   private renew(reader: FifoReader): void {
-    if (!reader.isFollowed) return;
-    reader.close();
-    if (!this.isDisposed) reader.open(() => {});
+    if (reader.isFollowed) reader.close();
+    if (this.isDisposed) return;
+    try {
+      reader.open(() => {});
+    } catch {
+      // Without a descriptor to spare it is opened when the next command needs it, or that one says why it cannot run.
+    }
   }
 
   private followReader(reader: FifoReader): boolean {
