@@ -1,6 +1,7 @@
 /** Moments at which a test can hold the engine, to have what is otherwise a race happen every time. */
 export type Checkpoint =
   | 'shell-spawned'
+  | 'shell-replaced'
   | 'session-ready'
   | 'command-noted'
   | 'command-sent'

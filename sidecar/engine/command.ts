@@ -1,11 +1,19 @@
 import { failure, type LimpetError } from '../../protocol/errors';
-import type { CommandResult, CommandSnapshot, CommandState, Holder, Outcome, StreamName } from '../../protocol/values';
-import type { Capture } from '../output/capture';
-import type { CommandOutput } from '../output/command-output';
+import type {
+  CommandResult,
+  CommandSnapshot,
+  CommandState,
+  Encoding,
+  Holder,
+  Outcome,
+  StreamName,
+} from '../../protocol/values';
+import type { Captures, CommandOutput } from '../output/command-output';
 import { recapture } from '../output/recapture';
 import type { Slot } from '../output/slot';
 import type { ProcessIdentity } from '../processes/identity';
 import type { Overrides } from '../shells/dialect';
+import { isoTime } from './times';
 
 /** What is remembered in memory of a finished command's output; more is read back from its log. */
 const rememberedBytes = 16 * 1024;
@@ -35,6 +43,7 @@ type StreamTexts = Pick<CommandResult, 'stdout' | 'stderr' | 'encoding' | 'trunc
 
 /** One command of a session, from the queue to its result. */
 export class Command {
+  readonly id: string;
   readonly finished: Promise<void>;
   state: CommandState = 'queued';
   /** Why it was made to end, if it was. */
@@ -56,9 +65,7 @@ export class Command {
   end: Ending | undefined;
   /** Why it could not be run at all. */
   error: LimpetError | undefined;
-  /** Resolves when a background command's subshell is there. */
-  readonly started: Promise<void>;
-  onStarted: () => void = () => {};
+  private starting: { promise: Promise<void>; resolve: () => void } | undefined;
   private durationMs = 0;
   private texts: StreamTexts | undefined;
   private resolveFinished: () => void = () => {};
@@ -69,16 +76,31 @@ export class Command {
     readonly request: CommandRequest,
     readonly output: CommandOutput,
   ) {
+    this.id = `${sessionId}:${number}`;
     this.finished = new Promise((resolve) => {
       this.resolveFinished = resolve;
     });
-    this.started = new Promise((resolve) => {
-      this.onStarted = resolve;
-    });
   }
 
-  get id(): string {
-    return `${this.sessionId}:${this.number}`;
+  /** Resolves when a background command's subshell is there. */
+  get started(): Promise<void> {
+    return this.start.promise;
+  }
+
+  onStarted(): void {
+    this.start.resolve();
+  }
+
+  /** Made when it is first asked for: most commands run in the foreground. */
+  private get start() {
+    if (this.starting === undefined) {
+      let resolve = () => {};
+      const promise = new Promise<void>((done) => {
+        resolve = done;
+      });
+      this.starting = { promise, resolve };
+    }
+    return this.starting;
   }
 
   get pid(): number | undefined {
@@ -91,7 +113,7 @@ export class Command {
 
   /** Enough to recognise it by. */
   brief(): { commandId: string; command: string; startedAt: string } {
-    return { commandId: this.id, command: this.request.text, startedAt: new Date(this.startedAt).toISOString() };
+    return { commandId: this.id, command: this.request.text, startedAt: isoTime(this.startedAt) };
   }
 
   begin(): void {
@@ -125,7 +147,9 @@ export class Command {
   finish(end: Ending): void {
     if (this.isFinished) return;
     this.output.flush();
-    this.durationMs = this.state === 'queued' ? 0 : performance.now() - this.startedMonotonic;
+    // To the microsecond: what is beyond that is noise, and takes its time to be put into words.
+    this.durationMs =
+      this.state === 'queued' ? 0 : Math.round((performance.now() - this.startedMonotonic) * 1000) / 1000;
     this.state = 'finished';
     this.end = end;
     const { captured } = this.output;
@@ -169,7 +193,7 @@ export class Command {
       commandId: this.id,
       sessionId: this.sessionId,
       command: this.request.text,
-      startedAt: new Date(this.startedAt).toISOString(),
+      startedAt: isoTime(this.startedAt),
       stdoutBytes: this.output.bytes.stdout,
       stderrBytes: this.output.bytes.stderr,
       background: this.request.background,
@@ -208,7 +232,7 @@ export class Command {
       stderrBytes: this.output.bytes.stderr,
       cwd: end.cwd,
       durationMs: this.durationMs,
-      startedAt: new Date(this.startedAt).toISOString(),
+      startedAt: isoTime(this.startedAt),
       logPath: this.output.log.path,
       notes: this.output.log.stopped === undefined ? end.notes : [...end.notes, this.logNote(this.output.log.stopped)],
     };
@@ -231,16 +255,20 @@ export class Command {
     return texts;
   }
 
-  private render(captures: Record<StreamName, Capture>): StreamTexts {
-    const notice = (stream: StreamName) => (missing: number) =>
-      `\n[limpet: ${missing} bytes of ${stream} left out here; exec.output with command_id "${this.id}" has them]\n`;
-    const stdout = captures.stdout.render(notice('stdout'));
-    const stderr = captures.stderr.render(notice('stderr'));
+  private render(captures: Captures): StreamTexts {
+    const stdout = this.renderStream('stdout', captures);
+    const stderr = this.renderStream('stderr', captures);
     return {
       stdout: stdout.data,
       stderr: stderr.data,
       encoding: { stdout: stdout.encoding, stderr: stderr.encoding },
-      truncated: { stdout: captures.stdout.isCut, stderr: captures.stderr.isCut },
+      truncated: { stdout: captures.stdout?.isCut ?? false, stderr: captures.stderr?.isCut ?? false },
     };
+  }
+
+  private renderStream(stream: StreamName, captures: Captures): { data: string; encoding: Encoding } {
+    const notice = (missing: number) =>
+      `\n[limpet: ${missing} bytes of ${stream} left out here; exec.output with command_id "${this.id}" has them]\n`;
+    return captures[stream]?.render(notice) ?? { data: '', encoding: 'utf8' };
   }
 }

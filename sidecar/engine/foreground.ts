@@ -9,7 +9,7 @@ import type { Slot } from '../output/slot';
 import { readsStandardInput } from '../processes/activity';
 import { holdersOf } from '../processes/command-processes';
 import { commandLine } from '../processes/process-table';
-import { plainReport, putBack } from '../shells/dialect';
+import { inlined, plainReport, putBack } from '../shells/dialect';
 import type { Command, Ending } from './command';
 import { reportedEnd, shellExitedEnd, unknownEnd } from './command-end';
 import { backgroundFile, commandFile, type SessionFiles } from './command-files';
@@ -25,13 +25,14 @@ const firstLookMs = 20;
 /** A shell that has been asked a question looks idle until it is its turn to run. */
 const firstLookAtAdoptedMs = 1000;
 const longestLookMs = 1000;
-const mostDeliveries = 3;
+const mostRepeats = 2;
 const interruptedStatus = 128 + constants.signals.SIGINT;
 const killedStatus = 128 + constants.signals.SIGKILL;
 
-/** Words in a command that may end the shell, or replace the trap that would take a snapshot then. */
+/** Words in a command that may end the shell, or change what the trap needs that would take a snapshot then. */
 const mayEndShell = /\b(exit|exec|kill|pkill|killall|logout|return|set|setopt|trap|ulimit)\b/;
-const setsTrap = /\btrap\b/;
+const changesExit = /\b(trap|set|shift|eval|source)\b|(^|[\s;&|({])\.\s/;
+const forbidsInline = /\b(trap|eval|source|function|alias)\b|\(\s*\)|(^|[\s;&|({])\.\s/;
 const setsErrorTrap = /\btrap\b[^\n]*\bERR\b/;
 
 type End =
@@ -48,6 +49,8 @@ export class Foreground {
   private current: Command | undefined;
   private lastStatus = 0;
   hasErrorTrap = false;
+  /** Nothing the user did so far makes a difference between a text in a file and one without. */
+  mayInline: boolean;
   /** The user has given one of our words to a function, so reports must do without. */
   isShadowed = false;
   private unpreparedBy: string | undefined;
@@ -61,24 +64,41 @@ export class Foreground {
   constructor(
     private readonly host: ShellHost,
     private readonly files: SessionFiles,
-  ) {}
+    /** The shell has something to do, so there is time for something else. */
+    private readonly onSent: () => void,
+  ) {
+    // A user's rc files may have set traps.
+    this.mayInline = host.profile === 'clean';
+  }
 
   /** Runs a command to its end. Nothing if the session was destroyed meanwhile. */
-  async run(command: Command, slot: Slot, onSent: () => void): Promise<ForegroundResult> {
+  async run(command: Command, slot: Slot): Promise<ForegroundResult> {
     const notes: string[] = [];
-    const isRisky = mayEndShell.test(command.request.text) || this.host.flags.includes('e');
-    if (isRisky) await this.host.snapshot();
+    if (mayEndShell.test(command.request.text) || this.host.flags.includes('e')) await this.host.snapshot();
     this.unpreparedBy = undefined;
-    return this.conclude(command, slot, await this.deliver(command, slot, notes, onSent), notes);
+    if (forbidsInline.test(command.request.text)) this.mayInline = false;
+    if (!this.host.isAlive) notes.push(...(await this.host.ensure()));
+    let line = this.line(command, slot);
+    let end = await this.give(line, command, slot);
+    // A shell that ended before it read the command has run nothing, so the next one gets it.
+    for (let more = mostRepeats; more > 0 && end.kind === 'exited'; more--) {
+      if (this.host.channel.takeBackLines() !== line) break;
+      this.host.neverGave(command.number);
+      notes.push(...(await this.host.ensure()));
+      line = this.line(command, slot);
+      end = await this.give(line, command, slot);
+    }
+    return this.conclude(command, slot, end, notes);
   }
 
   /**
    * Goes on with a command that a sidecar that is gone gave to the shell, or was about to. The shell is asked what it last
    * reported: its answer comes after everything it was sent before, so one that knows nothing of the command has not run it.
    */
-  async resume(command: Command, slot: Slot, onSent: () => void): Promise<ForegroundResult> {
+  async resume(command: Command, slot: Slot): Promise<ForegroundResult> {
     const wasShadowed = this.isShadowed;
-    const ended = this.awaitEnd(command);
+    if (forbidsInline.test(command.request.text)) this.mayInline = false;
+    const ended = this.untilEnd(command, slot, firstLookAtAdoptedMs);
     this.host.channel.drainRecords();
     this.ask(({ number, status, cwd }) => {
       if (number < command.number) this.end({ kind: 'never-read' });
@@ -88,18 +108,19 @@ export class Foreground {
     void this.host.exited.then((exit) => {
       if (this.current === command && exit !== undefined) this.end({ kind: 'exited', exit });
     });
-    const end = await this.watched(command, slot, ended, firstLookAtAdoptedMs);
+    const end = await ended;
     this.question = undefined;
-    const isUnread = () =>
-      this.host.channel.takeBackLines().includes(commandFile) || this.host.endedBefore(command.number);
+    const isUnread = () => {
+      const lines = this.host.channel.takeBackLines();
+      return lines.includes(commandFile) || lines.includes(inlined) || this.host.endedBefore(command.number);
+    };
     if (end.kind === 'exited' && isUnread()) {
       this.host.neverGave(command.number);
-      await this.host.recover(end.exit);
-      return this.run(command, slot, onSent);
+      return this.run(command, slot);
     }
     const isKnown = end.kind !== 'never-read' && (end.kind !== 'reported' || this.isShadowed === wasShadowed);
     if (isKnown) return this.conclude(command, slot, end, []);
-    if (end.kind === 'never-read' && command.ending === undefined) return this.run(command, slot, onSent);
+    if (end.kind === 'never-read' && command.ending === undefined) return this.run(command, slot);
     return this.settle(unknownEnd(command, this.host.cwd, 'Its end was not seen, so its exit code is unknown.'), slot);
   }
 
@@ -163,33 +184,29 @@ export class Foreground {
     this.host.channel.send(this.report(command.number));
   }
 
-  /** Gives the command to the shell. A shell that ended before it read it has run nothing, so the next one gets it. */
-  private async deliver(command: Command, slot: Slot, notes: string[], onSent: () => void): Promise<End> {
-    for (let delivery = 1; ; delivery++) {
-      if (!this.host.isAlive) notes.push(...(await this.host.ensure()));
-      const line = this.line(command, slot);
-      const ended = this.awaitEnd(command);
-      this.host.lastNumber = command.number;
-      this.host.send(line);
-      reach('command-sent');
-      this.host.announced = command.number + 1;
-      onSent();
-      const end = await this.watched(command, slot, ended);
-      if (end.kind !== 'exited' || delivery === mostDeliveries || this.host.channel.takeBackLines() !== line)
-        return end;
-      this.host.neverGave(command.number);
-      notes.push(...(await this.host.recover(end.exit)));
-    }
+  /** Gives the command to the shell. */
+  private give(line: string, command: Command, slot: Slot): Promise<End> {
+    this.host.lastNumber = command.number;
+    this.host.send(line);
+    reach('command-sent');
+    this.host.announced = command.number + 1;
+    this.onSent();
+    return this.untilEnd(command, slot, firstLookMs);
   }
 
-  private async conclude(command: Command, slot: Slot, end: End, notes: string[]): Promise<ForegroundResult> {
+  private conclude(
+    command: Command,
+    slot: Slot,
+    end: End,
+    notes: string[],
+  ): ForegroundResult | Promise<ForegroundResult> {
     const { host } = this;
     const { text } = command.request;
     if (end.kind === 'exited') return this.afterExit(command, slot, end.exit);
     if (end.kind !== 'reported') return undefined;
     host.cwd = end.cwd === '' ? host.cwd : end.cwd;
     if (this.unpreparedBy !== undefined) return { error: unprepared(this.unpreparedBy, command) };
-    if (setsTrap.test(text)) host.send(host.dialect.rearm());
+    if (changesExit.test(text)) host.send(host.dialect.rearm());
     if (setsErrorTrap.test(text)) this.hasErrorTrap = true;
     this.lastStatus = this.isOurDoing(command, end.status) ? interruptedStatus : end.status;
     const ending = reportedEnd(command, this.lastStatus, host.cwd);
@@ -203,19 +220,17 @@ export class Foreground {
     return command.ending !== undefined && status === 128 + constants.signals[this.host.dialect.abandonSignal];
   }
 
-  private awaitEnd(command: Command): Promise<End> {
+  /** Waits for the end of a command that the shell has been given, and watches it meanwhile. */
+  private untilEnd(command: Command, slot: Slot, lookMs: number): Promise<End> {
     this.current = command;
-    return new Promise<End>((resolve) => {
-      this.end = resolve;
-    });
-  }
-
-  private async watched(command: Command, slot: Slot, ended: Promise<End>, lookMs = firstLookMs): Promise<End> {
     const stopWatching = this.watch(command, slot, lookMs);
-    const end = await ended;
-    stopWatching();
-    this.current = undefined;
-    return end;
+    return new Promise<End>((resolve) => {
+      this.end = (end) => {
+        stopWatching();
+        this.current = undefined;
+        resolve(end);
+      };
+    });
   }
 
   private line(command: Command, slot: Slot): string {
@@ -224,10 +239,8 @@ export class Foreground {
     const before = { tracing: host.flags.includes('x'), hasErrorTrap };
     const line = host.dialect.foreground({
       number,
-      files: {
-        text: files.writeForeground(host.dialect.commandText(request.text, before)),
-        ...files.streams(command, slot),
-      },
+      run: this.inline(request.text) ?? this.source(request.text, before),
+      files: files.streams(command, slot),
       lastStatus: this.lastStatus,
       announce: host.announced !== number,
       prepared: files.prepare(command, host.dialect),
@@ -237,6 +250,16 @@ export class Foreground {
     // The line that is replaced also puts back what was lent to the command.
     const undo = request.overrides === undefined ? '' : putBack;
     return line.replace(/[^\n]*\n$/, this.report(number) + undo);
+  }
+
+  /** In a file a user's traps, functions and aliases behave otherwise: they are not run by what is interactive. */
+  private inline(text: string): string | undefined {
+    if (!this.mayInline || mayEndShell.test(text) || changesExit.test(text)) return undefined;
+    return this.host.dialect.inline(text);
+  }
+
+  private source(text: string, before: { tracing: boolean; hasErrorTrap: boolean }): string {
+    return `\\. ${this.files.writeForeground(this.host.dialect.commandText(text, before))}`;
   }
 
   private report(number: number): string {

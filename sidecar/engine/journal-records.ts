@@ -32,6 +32,7 @@ const condition = z.object({
   snapshotUpTo: count,
   hasErrorTrap: z.boolean(),
   isShadowed: z.boolean(),
+  mayInline: z.boolean().optional(),
   keepers: z.array(identity),
 });
 

@@ -1,6 +1,4 @@
 import { closeSync, openSync, renameSync, writeFileSync, writeSync } from 'node:fs';
-import type { StreamName } from '../../protocol/values';
-import type { JournalRecord } from './journal-records';
 
 /** Notes that nobody has been told of yet may be lost with the process, so they wait for company. */
 const mostPending = 16 * 1024;
@@ -13,7 +11,7 @@ const smallestToRewrite = 256 * 1024;
 export class Journal {
   private fd: number | undefined;
   private pending = '';
-  private later: (() => JournalRecord)[] = [];
+  private later: (() => string)[] = [];
   private size = 0;
   private sizeWhenRewritten = 0;
 
@@ -27,17 +25,15 @@ export class Journal {
   }
 
   /** For later: it is written with what follows. */
-  note(record: JournalRecord): void {
-    this.add(JSON.stringify(record));
+  noteLine(line: string): void {
+    this.addLater();
+    this.pending += `${line}\n`;
+    if (this.pending.length > mostPending) this.flush();
   }
 
   /** Even later: nobody has to wait until it is put into words. What is noted after it comes after it all the same. */
-  noteLater(record: () => JournalRecord): void {
-    this.later.push(record);
-  }
-
-  noteChunk(number: number, stream: StreamName, size: number, logEnd: number, time: number): void {
-    this.add(`["chunk",${number},"${stream}",${size},${logEnd},${time}]`);
+  noteLater(line: () => string): void {
+    this.later.push(line);
   }
 
   flush(): void {
@@ -55,11 +51,9 @@ export class Journal {
     return this.size > smallestToRewrite && this.size > 4 * this.sizeWhenRewritten;
   }
 
-  /** Begins anew with these records, which must tell everything. */
-  rewrite(records: Iterable<JournalRecord>): void {
-    const lines: string[] = [];
-    for (const record of records) lines.push(JSON.stringify(record));
-    const text = `${lines.join('\n')}\n`;
+  /** Begins anew with these lines, which must tell everything. */
+  rewrite(lines: Iterable<string>): void {
+    const text = `${[...lines].join('\n')}\n`;
     this.pending = '';
     this.later = [];
     this.attempt(() => {
@@ -82,13 +76,7 @@ export class Journal {
     if (this.later.length === 0) return;
     const later = this.later;
     this.later = [];
-    for (const record of later) this.pending += `${JSON.stringify(record())}\n`;
-  }
-
-  private add(line: string): void {
-    this.addLater();
-    this.pending += `${line}\n`;
-    if (this.pending.length > mostPending) this.flush();
+    for (const line of later) this.pending += `${line()}\n`;
   }
 
   private attempt(work: () => void): void {

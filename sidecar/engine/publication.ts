@@ -6,6 +6,8 @@ const waitMs = 10;
 const longestWaitMs = 1000;
 /** Other sessions have their turn in between. */
 const sliceMs = 2;
+/** While commands come one after the other; those that are forgotten meanwhile need not be published at all. */
+const betweenSlicesMs = 20;
 
 /**
  * Puts `N.exit` and `N.labelers.done` where outside readers look for them. Nobody who asked waits for that, so it is done in
@@ -80,7 +82,7 @@ export class Publication {
       const now = performance.now();
       const early = Math.min(waitMs - (now - this.lastAt), longestWaitMs - (now - this.since));
       if (early > 0) return this.setTimer(early);
-      if (!this.publish(now + sliceMs)) return this.setTimer(1);
+      if (!this.publish(now + sliceMs)) return this.setTimer(now - this.lastAt < waitMs ? betweenSlicesMs : 1);
       this.timer = undefined;
       this.onIdle();
     }, inMs).unref();

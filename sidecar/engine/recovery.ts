@@ -1,6 +1,6 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { LimpetError } from '../../protocol/errors';
+import { failure, LimpetError } from '../../protocol/errors';
 import { type ShellExit, ShellProcess, type ShellReady, type ShellStart } from './shell-process';
 
 export interface Restart extends Omit<ShellStart, 'restoreFile' | 'cwd'> {
@@ -10,16 +10,19 @@ export interface Restart extends Omit<ShellStart, 'restoreFile' | 'cwd'> {
   exit: ShellExit;
   /** Whether the snapshot was taken when the shell ended, or before that. */
   isCurrent: boolean;
+  /** Whether there shall be no shell any more. */
+  isOver: () => boolean;
 }
 
 /** Starts a fresh shell in place of one that ended, with as much of its state as can be had, and says what that is. */
 export async function restart(
-  { candidates, directories, exit, isCurrent, ...start }: Restart,
+  { candidates, directories, exit, isCurrent, isOver, ...start }: Restart,
   onSpawn: (shell: ShellProcess) => void,
 ): Promise<{ ready: ShellReady; notes: string[] }> {
   const cwd = directories.find(isDirectory) ?? homedir();
   let failed: unknown;
   for (const restoreFile of [...candidates, undefined]) {
+    if (isOver()) throw failure.sessionTerminated(start.sessionId);
     try {
       start.channel.takeBackLines();
       const ready = await ShellProcess.start({ ...start, cwd, restoreFile }, onSpawn);

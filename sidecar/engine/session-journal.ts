@@ -1,16 +1,14 @@
+import type { StreamName } from '../../protocol/values';
 import { reach } from '../checkpoints';
 import type { OnIndexed } from '../output/command-output';
 import type { Slot } from '../output/slot';
 import type { ProcessIdentity } from '../processes/identity';
-import type { Command } from './command';
+import type { Command, Ending } from './command';
 import { Journal } from './journal';
-import {
-  type JournalRecord,
-  journalVersion,
-  type OutputTotals,
-  type SessionCondition,
-  type SessionFoundation,
-} from './journal-records';
+import { type JournalRecord, journalVersion, type SessionCondition, type SessionFoundation } from './journal-records';
+import { digitsOf } from './times';
+
+const flushAfterMs = 5;
 
 /** The kernel's monotonic clock at this process's zero: the same for every process until the machine starts anew. */
 const monotonicZero = Number(process.hrtime.bigint()) / 1e6 - performance.now();
@@ -30,6 +28,7 @@ export class SessionJournal {
   private readonly journal: Journal;
   /** Commands that were forgotten since the last idle moment. A note that is lost costs only room. */
   private forgottenNumbers: number[] = [];
+  private flushTimer: NodeJS.Timeout | undefined;
 
   constructor(
     path: string,
@@ -41,16 +40,16 @@ export class SessionJournal {
 
   /** Writes everything anew. */
   rewrite(): void {
-    this.journal.rewrite(this.records());
+    this.journal.rewrite(this.lines());
   }
 
   taken(command: Command): void {
-    this.journal.note(['taken', command.number, command.request]);
+    this.journal.noteLine(taking(command));
   }
 
   /** On disk before the shell is told: a command that was begun is never begun again. */
   began(command: Command, slot: Slot): void {
-    this.journal.note(beginning(command, slot));
+    this.journal.noteLine(beginning(command, slot));
     this.journal.flush();
     reach('command-noted');
   }
@@ -75,22 +74,21 @@ export class SessionJournal {
 
   chunksOf(number: number): OnIndexed {
     return (stream, size, logEnd, time, isAwaited) => {
-      this.journal.noteChunk(number, stream, size, logEnd, time);
+      this.journal.noteLine(chunk(number, stream, size, logEnd, time));
       if (isAwaited) this.journal.flush();
     };
   }
 
-  /** A shell can be asked again how its last command ended, but not one that is gone. */
   ended(command: Command): void {
     if (command.end === undefined) return;
     this.journal.noteLater(() => ending(command));
-    if (command.end.outcome === 'shell_exited') this.journal.flush();
     // Not now, since somebody waits for the answer; and the next command may come first and take it along.
-    else setImmediate(() => this.journal.flush());
+    if (canBeAskedAgain(command)) this.flushTimer ??= setTimeout(() => this.flush(), flushAfterMs).unref();
+    else this.flush();
   }
 
-  freed(command: Command): void {
-    this.journal.noteLater(() => ['freed', command.number]);
+  freed({ number }: Command): void {
+    this.journal.noteLater(() => freeing(number));
   }
 
   forgotten({ number }: Command): void {
@@ -107,61 +105,118 @@ export class SessionJournal {
   }
 
   flush(): void {
+    clearTimeout(this.flushTimer);
+    this.flushTimer = undefined;
     this.journal.flush();
   }
 
   /** For an idle moment. */
   tidy(): void {
-    for (const number of this.forgottenNumbers.splice(0)) this.journal.note(['forgotten', number]);
+    for (const number of this.forgottenNumbers.splice(0)) this.journal.noteLine(line(['forgotten', number]));
     if (this.journal.isLong) this.rewrite();
-    else this.journal.flush();
+    else this.flush();
   }
 
   close(): void {
+    clearTimeout(this.flushTimer);
     this.journal.close();
   }
 
   private noteNow(record: JournalRecord): void {
-    this.journal.note(record);
+    this.journal.noteLine(line(record));
     this.journal.flush();
   }
 
-  private *records(): Generator<JournalRecord> {
-    yield ['session', journalVersion, this.subject.foundation];
-    yield ['condition', this.subject.condition()];
-    for (const command of this.subject.commands()) yield* recordsOf(command);
+  private *lines(): Generator<string> {
+    yield line(['session', journalVersion, this.subject.foundation]);
+    yield line(['condition', this.subject.condition()]);
+    for (const command of this.subject.commands()) yield* linesOf(command);
   }
 }
 
-function* recordsOf(command: Command): Generator<JournalRecord> {
-  const { number, request, slot, subshell, inputKeeper, output } = command;
+const line = (record: JournalRecord) => JSON.stringify(record);
+
+/** The shell that ran a foreground command tells how it ended when it is asked, as long as it lives. */
+function canBeAskedAgain({ slot, request, error, end }: Command): boolean {
+  const isReported = end?.outcome === 'exited' || end?.outcome === 'signaled';
+  return isReported && slot !== undefined && !request.background && error === undefined;
+}
+
+function* linesOf(command: Command): Generator<string> {
+  const { number, slot, subshell, inputKeeper, output } = command;
   const { index } = output;
-  yield ['taken', number, request];
+  yield taking(command);
   if (slot !== undefined) yield beginning(command, slot);
-  if (subshell !== undefined) yield ['subshell', number, subshell];
-  if (inputKeeper !== undefined) yield ['input-kept', number, inputKeeper];
-  if (command.inputEnded) yield ['input-ended', number];
-  if (command.ending !== undefined) yield ['interrupted', number, command.ending];
+  if (subshell !== undefined) yield line(['subshell', number, subshell]);
+  if (inputKeeper !== undefined) yield line(['input-kept', number, inputKeeper]);
+  if (command.inputEnded) yield line(['input-ended', number]);
+  if (command.ending !== undefined) yield line(['interrupted', number, command.ending]);
   if (index.first > 1) {
     const dropped = { ...output.bytes };
     for (const { stream, size } of index.pieces()) dropped[stream] -= size;
     dropped.stdout = Math.max(0, Math.min(dropped.stdout, index.droppedBytes));
     dropped.stderr = index.droppedBytes - dropped.stdout;
-    yield ['chunks-dropped', number, { first: index.first, ...dropped, logStart: index.logStart }];
+    yield line(['chunks-dropped', number, { first: index.first, ...dropped, logStart: index.logStart }]);
   }
-  for (const { stream, size, logEnd, time } of index.pieces()) yield ['chunk', number, stream, size, logEnd, time];
+  for (const { stream, size, logEnd, time } of index.pieces()) yield chunk(number, stream, size, logEnd, time);
   if (command.end !== undefined) yield ending(command);
-  if (command.end !== undefined && slot === undefined) yield ['freed', number];
+  if (command.end !== undefined && slot === undefined) yield freeing(number);
 }
 
-function beginning({ number, startedAt, startedMonotonic }: Command, slot: Slot): JournalRecord {
-  return ['began', number, { slot: slot.number, startedAt, monotonic: startedMonotonic + monotonicZero }];
+// What is noted of every command is put into words by hand: to have an object put into words takes several times as long.
+
+function taking({ number, request }: Command): string {
+  const { text, background, stdin, overrides, timeoutMs, maxOutputBytes } = request;
+  const input = stdin.kind === 'none' ? '{"kind":"none"}' : JSON.stringify(stdin);
+  const more = overrides === undefined ? '' : `,"overrides":${JSON.stringify(overrides)}`;
+  return (
+    `["taken",${number},{"text":${JSON.stringify(text)},"background":${background},"origin":${originText(request.origin)},` +
+    `"stdin":${input}${more}${timeoutMs === undefined ? '' : `,"timeoutMs":${timeoutMs}`},"maxOutputBytes":${maxOutputBytes}}]`
+  );
 }
 
-function ending({ number, end, tookMs, startedAt, output }: Command): JournalRecord {
+function beginning({ number, startedAt, startedMonotonic }: Command, slot: Slot): string {
+  const monotonic = Math.round(startedMonotonic + monotonicZero);
+  return `["began",${number},{"slot":${slot.number},"startedAt":${digitsOf(startedAt)},"monotonic":${monotonic}}]`;
+}
+
+function chunk(number: number, stream: StreamName, size: number, logEnd: number, time: number): string {
+  return `["chunk",${number},"${stream}",${size},${logEnd},${digitsOf(time)}]`;
+}
+
+function ending({ number, end, tookMs, startedAt, output }: Command): string {
   const { bytes, unlogged, log } = output;
-  const totals: OutputTotals = { stdout: bytes.stdout, stderr: bytes.stderr, unlogged };
-  if (log.stopped !== undefined) totals.stopped = log.stopped;
-  const nothing = { outcome: 'cancelled' as const, exitCode: null, signal: null, cwd: '', notes: [] };
-  return ['ended', number, end ?? nothing, { tookMs, startedAt }, totals];
+  const stopped = log.stopped === undefined ? '' : `,"stopped":${JSON.stringify(log.stopped)}`;
+  return (
+    `["ended",${number},${endText(end)},{"tookMs":${tookMs},"startedAt":${digitsOf(startedAt)}},` +
+    `{"stdout":${bytes.stdout},"stderr":${bytes.stderr},"unlogged":${unlogged}${stopped}}]`
+  );
+}
+
+function endText(end: Ending | undefined): string {
+  if (end === undefined) return endText({ outcome: 'cancelled', exitCode: null, signal: null, cwd: '', notes: [] });
+  const { outcome, exitCode, signal, cwd, notes, heldOpenBy } = end;
+  if (notes.length > 0 || heldOpenBy !== undefined) return JSON.stringify(end);
+  const by = signal === null ? 'null' : `"${signal}"`;
+  return `{"outcome":"${outcome}","exitCode":${exitCode},"signal":${by},"cwd":${cwdText(cwd)},"notes":[]}`;
+}
+
+/** A text in quotes; mostly it is the same as the last time. */
+function quotedOnce(): (text: string) => string {
+  let last = '';
+  let quoted = '""';
+  return (text) => {
+    if (text !== last) {
+      last = text;
+      quoted = JSON.stringify(text);
+    }
+    return quoted;
+  };
+}
+
+const originText = quotedOnce();
+const cwdText = quotedOnce();
+
+function freeing(number: number): string {
+  return `["freed",${number}]`;
 }

@@ -16,7 +16,7 @@ import { systemFailure } from '../system-failure';
 import { Background } from './background';
 import { Command, type CommandRequest, type Ending } from './command';
 import { SessionFiles } from './command-files';
-import { Foreground, type ForegroundResult } from './foreground';
+import { Foreground } from './foreground';
 import { endBackground, endForeground } from './interruption';
 import type { SessionCondition, SessionFoundation } from './journal-records';
 import { Publication } from './publication';
@@ -29,8 +29,11 @@ import { transition } from './session-state';
 import { ShellHost, type ShellHostOptions } from './shell-host';
 import type { StandardInput } from './standard-input';
 import { disown } from './sweep';
+import { isoTime } from './times';
 
 const snapshotAfterMs = 100;
+/** So many that nobody can ask for any more may wait for an idle moment. */
+const mostForgotten = 100;
 
 export interface SessionOptions extends Omit<ShellHostOptions, 'sessionId'> {
   id: string;
@@ -70,6 +73,7 @@ export class Session {
   private readonly processes: SessionProcesses;
   private readonly journal: SessionJournal;
   private active: Command | undefined;
+  private readonly forgotten: Command[] = [];
   private nextNumber = 1;
   private queued = 0;
   private snapshotTimer: NodeJS.Timeout | undefined;
@@ -101,7 +105,7 @@ export class Session {
       this.files.dispose();
       throw error;
     }
-    this.foreground = new Foreground(this.host, this.files);
+    this.foreground = new Foreground(this.host, this.files, () => this.forgetOldCommands());
     this.background = new Background(
       this.host,
       this.files,
@@ -185,8 +189,8 @@ export class Session {
       pid: host.pid ?? null,
       state: this.state,
       cwd: host.cwd,
-      createdAt: new Date(this.createdAt).toISOString(),
-      lastActiveAt: new Date(this.lastActiveAt).toISOString(),
+      createdAt: isoTime(this.createdAt),
+      lastActiveAt: isoTime(this.lastActiveAt),
       restarts: host.restarts,
       ...(running === undefined ? {} : { runningCommand: running.brief() }),
       queued: this.queued,
@@ -214,11 +218,12 @@ export class Session {
     this.queued++;
     this.lastActiveAt = Date.now();
     this.journal.taken(command);
-    if (this.mutex.isLocked()) {
+    const isFree = !this.mutex.isLocked();
+    if (!isFree) {
       this.journal.flush();
       this.changed(command);
     }
-    void this.performInTurn(command);
+    void this.performInTurn(command, isFree);
     return command;
   }
 
@@ -305,6 +310,7 @@ export class Session {
     // One that is being destroyed is destroyed, if not by this sidecar then by the next.
     if (this.isTerminated) return;
     this.destroying = Promise.resolve();
+    this.host.retire();
     this.enter('terminated');
     this.stopTimers();
     this.slots.dispose();
@@ -327,6 +333,7 @@ export class Session {
   }
 
   private async tearDown(killing: Promise<unknown> | undefined): Promise<void> {
+    this.host.retire();
     this.enter('terminated');
     this.stopTimers();
     this.journal.destroyed();
@@ -356,6 +363,7 @@ export class Session {
     this.nextNumber = saved.nextNumber;
     this.foreground.hasErrorTrap = condition.hasErrorTrap;
     this.foreground.isShadowed = condition.isShadowed;
+    this.foreground.mayInline = condition.mayInline ?? false;
     const isBegun = ({ began, request }: SavedCommand) => began !== undefined && !request.background;
     this.host.resume(condition, Math.max(0, ...commands.filter(isBegun).map(({ number }) => number)));
     this.enter('idle');
@@ -402,9 +410,8 @@ export class Session {
       const resumed = this.background.resume(command, slot, saved.subshell);
       if (resumed === 'uncertain') this.resumeUncertain(command, slot);
     } else {
-      const work = () => this.foreground.resume(command, slot, () => this.forgetOldCommands());
       void this.mutex.runExclusive(() =>
-        this.performForeground(command, slot, work).catch((error: unknown) =>
+        this.performForeground(command, slot, 'resume').catch((error: unknown) =>
           this.failUnlessTerminated(command, error),
         ),
       );
@@ -442,9 +449,9 @@ export class Session {
   }
 
   private condition(): SessionCondition {
-    const { hasErrorTrap, isShadowed } = this.foreground;
+    const { hasErrorTrap, isShadowed, mayInline } = this.foreground;
     const { keepers } = this.options.directory;
-    return { name: this.name, ...this.host.condition, hasErrorTrap, isShadowed, keepers };
+    return { name: this.name, ...this.host.condition, hasErrorTrap, isShadowed, mayInline, keepers };
   }
 
   private stopTimers(): void {
@@ -474,11 +481,14 @@ export class Session {
     }
   }
 
-  private async performInTurn(command: Command): Promise<void> {
-    const [, release] = await this.mutex.acquire();
+  /** One whose turn it is already begins at once: a promise that is kept still takes a moment. */
+  private async performInTurn(command: Command, isFree: boolean): Promise<void> {
+    const turn = this.mutex.acquire();
+    if (!isFree) await turn;
     try {
       await this.perform(command);
     } finally {
+      const [, release] = await turn;
       release();
     }
   }
@@ -497,10 +507,7 @@ export class Session {
       this.journal.began(command, slot);
       const timer = this.startTimer(command);
       if (command.request.background) await this.background.start(command, slot);
-      else
-        await this.performForeground(command, slot, () =>
-          this.foreground.run(command, slot, () => this.forgetOldCommands()),
-        );
+      else await this.performForeground(command, slot, 'run');
       if (timer !== undefined) void command.finished.then(() => clearTimeout(timer));
     } catch (error) {
       this.failUnlessTerminated(command, error);
@@ -519,13 +526,15 @@ export class Session {
     return failure.internal();
   }
 
-  private async performForeground(command: Command, slot: Slot, work: () => Promise<ForegroundResult>): Promise<void> {
-    const { hasErrorTrap, isShadowed } = this.foreground;
+  private async performForeground(command: Command, slot: Slot, how: 'run' | 'resume'): Promise<void> {
+    const { hasErrorTrap, isShadowed, mayInline } = this.foreground;
+    const { restarts } = this.host;
     this.active = command;
     this.enter('running', command);
     try {
-      const result = await work();
-      if (hasErrorTrap !== this.foreground.hasErrorTrap || isShadowed !== this.foreground.isShadowed) {
+      const result = await this.foreground[how](command, slot);
+      const { foreground: now } = this;
+      if (hasErrorTrap !== now.hasErrorTrap || isShadowed !== now.isShadowed || mayInline !== now.mayInline) {
         this.journal.changed();
       }
       if (result === undefined || this.isTerminated) return;
@@ -536,12 +545,16 @@ export class Session {
         this.slotEnded(command, slot);
       } else this.letGo(command, slot);
     } finally {
-      if (!this.isTerminated) this.rest(command);
+      if (!this.isTerminated) {
+        if (restarts !== this.host.restarts) this.journal.changed();
+        this.rest(command);
+      }
     }
   }
 
   private whileIdle(): void {
     this.forgetOldCommands();
+    this.clearForgotten();
     this.journal.tidy();
   }
 
@@ -602,15 +615,23 @@ export class Session {
     if (!this.isTerminated) this.slots.giveBack(slot);
   }
 
-  /** Done while the shell is at work or the session idle, when nobody waits for it. */
+  /** Nobody can ask for them any more; what is left of them goes later, when nobody waits for that. */
   private forgetOldCommands(): void {
-    const { limits, logs } = this.options;
+    const { maxRememberedCommands } = this.options.limits;
+    if (this.commands.size <= maxRememberedCommands) return;
     for (const command of this.commands.values()) {
-      if (this.commands.size <= limits.maxRememberedCommands) return;
+      if (this.commands.size <= maxRememberedCommands) break;
       if (!command.isFinished || !command.output.ended) continue;
       this.commands.delete(command.id);
+      this.forgotten.push(command);
+    }
+    if (this.forgotten.length > mostForgotten) this.clearForgotten();
+  }
+
+  private clearForgotten(): void {
+    for (const command of this.forgotten.splice(0)) {
       this.journal.forgotten(command);
-      logs.forget(command.output.log, this.publication.drop(command));
+      this.options.logs.forget(command.output.log, this.publication.drop(command));
     }
   }
 

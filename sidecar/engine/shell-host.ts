@@ -80,10 +80,11 @@ export class ShellHost {
   readonly channel: Channel;
   private process: ShellProcess | undefined;
   private isDisposed = false;
+  private isRetired = false;
   private ended: EndedShell | undefined;
   /** Records from before this sidecar was there are not about what it asked for. */
   private hasCaughtUp = true;
-  private profile: Profile;
+  profile: Profile;
   private readonly snapshots: Snapshots;
   private onSnapshot: () => void = () => {};
 
@@ -160,7 +161,10 @@ export class ShellHost {
   /** Makes sure that there is a shell, which may have ended while nothing ran. Answers with what had to be done. */
   async ensure(): Promise<string[]> {
     const exit = this.process?.exit;
-    return exit === undefined ? [] : this.recover(exit);
+    if (exit === undefined) return [];
+    const notes = await this.recover(exit);
+    this.listener.changed();
+    return notes;
   }
 
   /** Whether the shell ended before it was given that command. */
@@ -175,7 +179,10 @@ export class ShellHost {
     this.listener.changed();
   }
 
-  /** Replaces a shell that ended. */
+  /**
+   * Replaces a shell that ended. That it did is for the caller to note: after how the command ended that took the shell along,
+   * which the new one cannot be asked about, and before the new one is given anything.
+   */
   async recover(exit: ShellExit): Promise<string[]> {
     this.restarts++;
     const { ready, notes } = await restart(
@@ -185,6 +192,7 @@ export class ShellHost {
         directories: [this.cwd, this.options.cwd],
         exit,
         isCurrent: this.snapshots.upTo === this.lastNumber,
+        isOver: () => this.isRetired,
       },
       (process) => this.adopt(process),
     );
@@ -192,7 +200,7 @@ export class ShellHost {
     this.flags = '';
     this.cwd = ready.cwd === '' ? this.cwd : ready.cwd;
     this.notes = notes;
-    this.listener.changed();
+    reach('shell-replaced');
     return notes;
   }
 
@@ -218,6 +226,11 @@ export class ShellHost {
     this.channel.send(this.dialect.snapshot());
     await Promise.race([done, this.exited]);
     clearTimeout(timer);
+  }
+
+  /** From now on a shell that ends is not replaced. */
+  retire(): void {
+    this.isRetired = true;
   }
 
   dispose(): void {

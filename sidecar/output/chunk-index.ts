@@ -20,6 +20,7 @@ export interface IndexedPiece {
 }
 
 const mostChunks = 65_536;
+const factsEach = 4;
 
 /**
  * Numbers the pieces of a command's output, from 1, and knows where each lies in its log. Only the newest are kept; what
@@ -32,18 +33,13 @@ export class ChunkIndex {
   first = 1;
   /** Bytes of output before the oldest piece that is kept. */
   droppedBytes = 0;
-  private ends: number[] = [];
-  private sizes: number[] = [];
-  private times: number[] = [];
-  private streams: StreamName[] = [];
+  /** Of each piece where it ends, its size, its time and its stream, one after the other. */
+  private facts: number[] = [];
   private start = 0;
 
   add(stream: StreamName, size: number, logEnd: number, time: number): number {
-    if (this.ends.length >= mostChunks) this.forgetHalf();
-    this.ends.push(logEnd);
-    this.sizes.push(size);
-    this.times.push(time);
-    this.streams.push(stream);
+    if (this.facts.length >= mostChunks * factsEach) this.forgetHalf();
+    this.facts.push(logEnd, size, time, stream === 'stdout' ? 1 : 2);
     return this.next++;
   }
 
@@ -62,38 +58,28 @@ export class ChunkIndex {
 
   /** Every piece that is kept, the oldest first. */
   *pieces(): Generator<IndexedPiece> {
-    for (let at = 0; at < this.ends.length; at++) {
-      yield {
-        stream: this.streams[at] as StreamName,
-        size: this.sizes[at] as number,
-        logEnd: this.ends[at] as number,
-        time: this.times[at] as number,
-      };
-    }
+    for (let at = 0; at < this.facts.length; at += factsEach) yield this.piece(at);
   }
 
   place(seq: number): ChunkPlace | undefined {
-    const at = seq - this.first;
-    const stream = this.streams[at];
-    if (stream === undefined) return undefined;
-    return {
-      seq,
-      stream,
-      from: at === 0 ? this.start : (this.ends[at - 1] as number),
-      to: this.ends[at] as number,
-      size: this.sizes[at] as number,
-      time: this.times[at] as number,
-    };
+    const at = (seq - this.first) * factsEach;
+    if (at < 0 || at >= this.facts.length) return undefined;
+    const { stream, size, logEnd, time } = this.piece(at);
+    const from = at === 0 ? this.start : (this.facts[at - factsEach] as number);
+    return { seq, stream, from, to: logEnd, size, time };
+  }
+
+  private piece(at: number): IndexedPiece {
+    const [logEnd = 0, size = 0, time = 0, stream] = this.facts.slice(at, at + factsEach);
+    return { stream: stream === 1 ? 'stdout' : 'stderr', size, logEnd, time };
   }
 
   private forgetHalf(): void {
     const count = mostChunks / 2;
-    for (let at = 0; at < count; at++) this.droppedBytes += this.sizes[at] as number;
-    this.start = this.ends[count - 1] as number;
-    this.ends = this.ends.slice(count);
-    this.sizes = this.sizes.slice(count);
-    this.times = this.times.slice(count);
-    this.streams = this.streams.slice(count);
+    const end = count * factsEach;
+    for (let at = 0; at < end; at += factsEach) this.droppedBytes += this.facts[at + 1] as number;
+    this.start = this.facts[end - factsEach] as number;
+    this.facts = this.facts.slice(end);
     this.first += count;
   }
 }

@@ -17,6 +17,10 @@ export interface OutputListener {
 export type OnIndexed = (stream: StreamName, size: number, logEnd: number, time: number, isAwaited: boolean) => void;
 
 const empty = new Uint8Array(0);
+const nobody: readonly OutputListener[] = [];
+
+/** What is kept in memory of both streams; nothing of one on which nothing was printed. */
+export type Captures = Record<StreamName, Capture | undefined>;
 
 /** Everything one command prints: logged, counted, the ends of it kept in memory, and passed to whoever listens. */
 export class CommandOutput {
@@ -26,21 +30,19 @@ export class CommandOutput {
   unlogged = 0;
   ended = false;
   lastOutputAt = performance.now();
-  private captures: Record<StreamName, Capture> | undefined;
+  private captures: Captures | undefined = { stdout: undefined, stderr: undefined };
   /** Bytes of a character whose rest is still to come, so that no piece ends in the middle of one. */
   private readonly held: Record<StreamName, Uint8Array> = { stdout: empty, stderr: empty };
-  private readonly listeners = new Set<OutputListener>();
+  private listeners = nobody;
 
   constructor(
     readonly log: CommandLog,
-    captureLimit: number,
+    private readonly captureLimit: number,
     private readonly onIndexed?: OnIndexed,
-  ) {
-    this.captures = { stdout: new Capture(captureLimit), stderr: new Capture(captureLimit) };
-  }
+  ) {}
 
   /** The ends of both streams, as long as they are in memory. */
-  get captured(): Record<StreamName, Capture> | undefined {
+  get captured(): Captures | undefined {
     return this.captures;
   }
 
@@ -69,13 +71,15 @@ export class CommandOutput {
     if (this.ended) return;
     this.flush();
     this.ended = true;
-    for (const listener of [...this.listeners]) listener.onEnd?.();
-    this.listeners.clear();
+    for (const listener of this.listeners) listener.onEnd?.();
+    this.listeners = nobody;
   }
 
   listen(listener: OutputListener): () => void {
-    this.listeners.add(listener);
-    return () => void this.listeners.delete(listener);
+    this.listeners = [...this.listeners, listener];
+    return () => {
+      this.listeners = this.listeners.filter((other) => other !== listener);
+    };
   }
 
   /** One piece as it was printed. */
@@ -110,9 +114,16 @@ export class CommandOutput {
     this.captures = undefined;
   }
 
+  private capture(stream: StreamName, data: Uint8Array): void {
+    const { captures } = this;
+    if (captures === undefined) return;
+    captures[stream] ??= new Capture(this.captureLimit);
+    captures[stream].append(data);
+  }
+
   private pass(stream: StreamName, data: Uint8Array): void {
     if (data.length === 0) return;
-    this.captures?.[stream].append(data);
+    this.capture(stream, data);
     const end = this.log.append(stream, data);
     if (end === undefined) this.unlogged += data.length;
     reach('output-logged');
@@ -120,7 +131,7 @@ export class CommandOutput {
     if (end !== undefined) {
       const time = Date.now();
       seq = this.index.add(stream, data.length, end, time);
-      this.onIndexed?.(stream, data.length, end, time, this.listeners.size > 0);
+      this.onIndexed?.(stream, data.length, end, time, this.listeners.length > 0);
     }
     for (const listener of this.listeners) listener.onOutput?.(stream, data, seq);
   }

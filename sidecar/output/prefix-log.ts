@@ -9,6 +9,7 @@ const marks: Record<StreamName, number> = { stdout: 0x01, stderr: 0x02 };
 const fragmentMark = 0x00;
 const newline = 0x0a;
 const prefixLength = 3;
+const fewBytes = 256;
 
 /** Turns pieces of output into log records. The returned view is valid until the next call. */
 export class PrefixEncoder {
@@ -17,6 +18,7 @@ export class PrefixEncoder {
 
   encode(stream: StreamName, data: Uint8Array): Uint8Array {
     this.reserve(data.length);
+    if (data.length < fewBytes) return this.encodeFew(marks[stream], data);
     const { bytes, view } = this;
     const mark = marks[stream];
     const prefix = mark | (mark << 8) | (mark << 16);
@@ -49,6 +51,24 @@ export class PrefixEncoder {
     if (end > 0 && data[end - 1] !== newline) {
       bytes[lastPrefix + 2] = fragmentMark;
       bytes[to++] = newline;
+    }
+    return bytes.subarray(0, to);
+  }
+
+  /** As encode does it, a byte at a time: for a line or two the rest is not worth its preparation. */
+  private encodeFew(mark: number, data: Uint8Array): Uint8Array {
+    const { bytes } = this;
+    let to = 0;
+    for (let from = 0; from < data.length; ) {
+      const end = data.indexOf(newline, from);
+      const isFragment = end < 0;
+      bytes[to++] = mark;
+      bytes[to++] = mark;
+      bytes[to++] = isFragment ? fragmentMark : mark;
+      const lineEnd = isFragment ? data.length : end;
+      while (from < lineEnd) bytes[to++] = data[from++] as number;
+      bytes[to++] = newline;
+      from = lineEnd + 1;
     }
     return bytes.subarray(0, to);
   }

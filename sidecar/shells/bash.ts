@@ -1,4 +1,4 @@
-import { type Overrides, printfProgram, quote, type ShellDialect, type ShellFiles } from './dialect';
+import { inlined, type Overrides, printfProgram, quote, type ShellDialect, type ShellFiles } from './dialect';
 
 /**
  * `command` stands before every builtin, so that a user's function of the same name is not called in its place. `<>` opens
@@ -48,8 +48,10 @@ __lmp_keep_cwd() {
   command printf -v __lmp_v 'command cd -- %q\\nOLDPWD=%q\\n' "\${PWD-/}" "\${OLDPWD-}"
   __lmp_undo+=$__lmp_v
 }
+# Notes the positional parameters for an exit in a function, which sees only its own.
 # Options come last: a restored "set -e" or "set -u" would end the restoring itself.
 __lmp_snap() {
+  __lmp_args=("$@")
   {
     command shopt -p
     command declare -p
@@ -110,13 +112,19 @@ export function preparation({ cwd, env }: Overrides, cd: string, modifier: strin
 }
 
 /**
- * Straight to the builtin: a function or `command` in between takes as long as all the rest of the report. While the sidecar
- * already works on that, the shell notes what it reported, the positional parameters (which an exit in a function could not
- * tell) and the next command's id; as plain assignments, because they are over before a function is even called.
+ * Straight to the builtin, and to the shell's own stdout, which is the control FIFO: a function, `command` or a redirection in
+ * between takes as long as all the rest of the report. While the sidecar already works on that, the shell notes what it
+ * reported and the next command's id; as plain assignments, because they are over before a function is even called.
  */
 const tell = (number: number) =>
-  `\\printf '\\1=D\\0%s\\0%s\\0%s\\0' ${number} "$__lmp_s" "\${PWD-}" 1<>"$__lmp/ctl";` +
-  `__lmp_last=${number} LIMPET_COMMAND_ID=$__lmp_session:${number + 1} __lmp_args=("$@")\n`;
+  `\\printf '\\1=D\\0%s\\0%s\\0%s\\0' ${number} "$__lmp_s" "\${PWD-}";` +
+  `__lmp_last=${number} LIMPET_COMMAND_ID=$__lmp_session:${number + 1}\n`;
+
+/** One simple command: no quotes, no expansions but of file names, nothing that could go on in a next line. */
+const plainWords = /^[\w ./=:,+@%~*?-]{1,200}$/;
+/** Words that begin something else than a simple command, or for which it matters whether they are in a file. */
+const reserved =
+  /\b(if|then|elif|else|fi|for|while|until|do|done|case|esac|select|function|time|coproc|return|break|continue|caller)\b/;
 
 export const bash: ShellDialect = {
   name: 'bash',
@@ -126,13 +134,14 @@ export const bash: ShellDialect = {
   boot: (files, sessionId, profile) => (profile === 'user' ? userProfile : '') + boot(files, sessionId),
   ready: (next, restoreFile) =>
     (restoreFile === undefined ? '' : `\\. ${quote(restoreFile)} </dev/null >/dev/null 2>&1\n`) +
-    `__lmp_b ${next}\n\\exec >/dev/null 2>&1\n`,
+    `__lmp_b ${next}\n\\exec 1<>"$__lmp/ctl" 2>/dev/null\n`,
   // The trap on ERR is taken away between commands: it would also run for the line that sources the failed one.
   commandText: (command, { hasErrorTrap }) => `${hasErrorTrap ? '\\eval "$__lmp_err";' : ''}${command}\n`,
   preparation: (overrides) => preparation(overrides, 'command cd --', 'command '),
-  foreground({ number, files, lastStatus, announce, prepared, hasErrorTrap }) {
+  inline: (text) => (plainWords.test(text) && !reserved.test(text) ? `${inlined}${text}'` : undefined),
+  foreground({ number, run: text, files, lastStatus, announce, prepared, hasErrorTrap }) {
     const before = (announce ? `__lmp_id ${number};` : '') + (lastStatus === 0 ? '' : `__lmp_r ${lastStatus}&&:;`);
-    const run = `\\. ${files.text} <${files.stdin} 1<>${files.stdout} 2<>${files.stderr}`;
+    const run = `${text} <${files.stdin} 1<>${files.stdout} 2<>${files.stderr}`;
     const keepErrorTrap = hasErrorTrap ? '__lmp_err=$(\\trap -p ERR);\\trap - ERR;' : '';
     if (prepared === undefined) return `${before}${run}\n__lmp_s=$?;${keepErrorTrap}${tell(number)}`;
     return (
@@ -141,7 +150,7 @@ export const bash: ShellDialect = {
     );
   },
   report: (number) => `__lmp_s=$?;${tell(number)}`,
-  rearm: () => '__lmp_arm\n',
+  rearm: () => '__lmp_arm;__lmp_args=("$@")\n',
   remember: (number) => `__lmp_last=${number}`,
   again: (question) => `__lmp_again ${question}\n`,
   background({ number, files, prepared }) {

@@ -29,7 +29,9 @@ export type Profile = 'clean' | 'user';
 
 export interface ForegroundLine {
   number: number;
-  files: CommandFiles;
+  /** What runs the command's text: a source of its file, or the text itself. */
+  run: string;
+  files: Omit<CommandFiles, 'text'>;
   /** `$?` as the command shall see it. */
   lastStatus: number;
   /** Whether the shell does not yet export this number as its command id. */
@@ -42,7 +44,7 @@ export interface ForegroundLine {
   tracing: boolean;
 }
 
-export type BackgroundLine = Pick<ForegroundLine, 'number' | 'files' | 'prepared'>;
+export type BackgroundLine = Pick<ForegroundLine, 'number' | 'prepared'> & { files: CommandFiles };
 
 /**
  * What a kind of shell needs to be told, in its own language. The lines run at the shell's top level: inside a function
@@ -62,13 +64,15 @@ export interface ShellDialect {
   ready(nextNumber: number, restoreFile: string | undefined, bootFile: string): string;
   /** A command as it is written to its file. */
   commandText(command: string, before: { tracing: boolean; hasErrorTrap: boolean }): string;
+  /** Runs a text without a file, if it is so plain that nobody can tell the difference: a file takes a sixth of the time. */
+  inline(text: string): string | undefined;
   /** A file's text that gives one command its own directory and variables. */
   preparation(overrides: Overrides): string;
   /** Runs a command in the foreground: one line runs it, the next reports, even when the first was interrupted. */
   foreground(command: ForegroundLine): string;
   /** The reporting line alone, sent again after a signal that may have swallowed it. */
   report(number: number): string;
-  /** Makes sure that the shell still takes a snapshot when it ends, after a command that may have replaced the trap. */
+  /** Makes sure that the shell still takes a true snapshot when it ends, after a command that may have changed what that needs. */
   rearm(): string;
   /** An assignment by which the shell remembers that it reported a command, whose status is in __lmp_s. */
   remember(number: number): string;
@@ -85,6 +89,9 @@ export const quote = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
 
 /** A file of the session's directory, short: zsh reads its lines a byte at a time. */
 export const inDirectory = (name: string) => `"$__lmp/${name}"`;
+
+/** How a line begins that runs a text without a file. */
+export const inlined = "\\eval '";
 
 /** Has a slash in its name, so that a shell takes it for nothing else. */
 export const printfProgram = ['/usr/bin/printf', '/bin/printf'].find((path) => existsSync(path)) ?? 'printf';

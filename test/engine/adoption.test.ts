@@ -403,6 +403,14 @@ for (const shell of shells) {
         });
       }
 
+      it('as soon as it has replaced a shell that a command ended, the command is not run again', async () => {
+        const engine = await heldAt('shell-replaced', ask('echo ran >> runs; exit 6'));
+        const { outcome, exitCode } = await last(engine);
+        assert.deepEqual({ outcome, exitCode }, { outcome: 'shell_exited', exitCode: 6 });
+        assert.equal(readFileSync(file('runs'), 'utf8'), 'ran\n');
+        assert.equal((await engine.run({ sessionId, command: 'echo on' })).stdout, 'on\n');
+      });
+
       it('while it starts a shell for a command, the command is run once, in the shell that comes', async () => {
         await first.run({ sessionId, command: 'kept=1' });
         const pid = shellPid();

@@ -66,6 +66,21 @@ forEachShell('Recovery', (suite) => {
     });
   }
 
+  for (const [name, command] of [
+    ['set', "set -- a 'b c'"],
+    ['shift', "set -- x a 'b c'\nshift"],
+    ['eval', `eval "set -- a 'b c'"`],
+    ['a file', `echo "set -- a 'b c'" > args; . ./args`],
+  ] as const) {
+    it(`restores positional parameters that ${name} has changed just before a function exits`, async () => {
+      const { session } = suite;
+      await session.run('leave() { exit 5; }');
+      await session.run(command);
+      await session.expect('leave now', { outcome: 'shell_exited', exitCode: 5, notes: 'some' });
+      await session.expect('echo "$#: $2"', { stdout: '2: b c\n' });
+    });
+  }
+
   // Nothing of the shell can run any more in these; the snapshot taken while the session was idle serves.
   for (const [name, command] of [
     ['kill -9', 'kill -9 $$'],

@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict';
+import type { CommandResult } from '../../protocol/values';
+import { forEachShell } from '../helpers/engine';
+
+const commands = [
+  'true',
+  'false',
+  'echo two  words',
+  'echo *',
+  'echo a ~ b',
+  'nosuchprogram',
+  'cd /',
+  'pwd',
+  'cd nosuchdirectory',
+  'pwd',
+  'a=1',
+  'printenv a',
+  'export a=b=c',
+  'printenv a',
+  'a=2 printenv a',
+  'unset a',
+  'printenv a',
+  'ls nosuchfile',
+  'sh -c nosuchprogram',
+  'umask 077',
+  'umask',
+  'jobs',
+  'wait',
+  'read x',
+  'cat',
+  'local x',
+  'break',
+  'return 3',
+  'time',
+  'if true',
+  'done',
+  'test -e nosuchfile',
+  '/',
+  'kill -0 0',
+  '-',
+  '   ',
+  '=',
+  'echo a:b,c+d@e%f',
+];
+
+/** What a command did, as far as it is the same in every session. */
+const gist = ({ outcome, exitCode, signal, stdout, cwd, stderr }: CommandResult) => ({
+  outcome,
+  exitCode,
+  signal,
+  stdout,
+  cwd,
+  complains: stderr !== '',
+});
+
+forEachShell('Plain commands', (suite) => {
+  it('do the same whether or not the session has anything for which they are run from a file', async () => {
+    const { opened, shell } = suite;
+    const cwd = suite.session.cwd;
+    const [plain, other] = [await opened.session(shell, { cwd }), await opened.session(shell, { cwd })];
+    await other.run('trap : USR1');
+    for (const command of commands) {
+      const [one, two] = [await plain.run(command), await other.run(command)];
+      assert.deepEqual({ command, ...gist(one) }, { command, ...gist(two) });
+    }
+  });
+
+  it('that call a function leave no word about the jobs it starts, nor about its exit', async () => {
+    const { session } = suite;
+    await session.run('start() { sleep 0.01 >/dev/null 2>&1 & }; leave() { exit 4; }');
+    await session.expect('start');
+    await session.expect('leave', { outcome: 'shell_exited', exitCode: 4, notes: 'some' });
+  });
+
+  it('that are an alias leave no word about the jobs it starts', async () => {
+    const { session } = suite;
+    await session.run("alias start='sleep 0.01 >/dev/null 2>&1 &'");
+    await session.expect('start');
+  });
+
+  it('are not given to a function called eval', async () => {
+    const { session } = suite;
+    await session.run('eval() { echo mine; }');
+    await session.expect('echo hi', { stdout: 'hi\n' });
+  });
+});
