@@ -8,7 +8,7 @@ export class Child {
 
   static async start(program: string): Promise<Child> {
     const child = fork(join(__dirname, 'children', program), {
-      execArgv: ['--expose-gc', '--import', 'tsx'],
+      execArgv: ['--expose-gc'],
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     });
     await once(child, 'message');
