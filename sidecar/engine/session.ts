@@ -533,10 +533,6 @@ export class Session {
     this.enter('running', command);
     try {
       const result = await this.foreground[how](command, slot);
-      const { foreground: now } = this;
-      if (hasErrorTrap !== now.hasErrorTrap || isShadowed !== now.isShadowed || mayInline !== now.mayInline) {
-        this.journal.changed();
-      }
       if (result === undefined || this.isTerminated) return;
       if ('error' in result) return this.fail(command, result.error);
       this.finish(command, result.end);
@@ -546,7 +542,11 @@ export class Session {
       } else this.letGo(command, slot);
     } finally {
       if (!this.isTerminated) {
-        if (restarts !== this.host.restarts) this.journal.changed();
+        // After how the command ended: a shell that has taken another's place cannot be asked about that.
+        const { foreground: now, host } = this;
+        const isAsBefore =
+          hasErrorTrap === now.hasErrorTrap && isShadowed === now.isShadowed && mayInline === now.mayInline;
+        if (!isAsBefore || restarts !== host.restarts) this.journal.changed();
         this.rest(command);
       }
     }

@@ -26,5 +26,5 @@ export function isoTime(ms: number): string {
 /** A time in milliseconds since 1970 as a number is written. */
 export function digitsOf(ms: number): string {
   const rest = enterSecond(ms);
-  return digitsNow + threeDigits(rest);
+  return now === 0 ? `${rest}` : digitsNow + threeDigits(rest);
 }
