@@ -31,8 +31,9 @@ const killedStatus = 128 + constants.signals.SIGKILL;
 
 /** Words in a command that may end the shell, or change what the trap needs that would take a snapshot then. */
 const mayEndShell = /\b(exit|exec|kill|pkill|killall|logout|return|set|setopt|trap|ulimit)\b/;
-const changesExit = /\b(trap|set|shift|eval|source)\b|(^|[\s;&|({])\.\s/;
-const forbidsInline = /\b(trap|eval|source|function|alias)\b|\(\s*\)|(^|[\s;&|({])\.\s/;
+const changesExit = /\b(trap|set|shift|eval|source)\b|(^|[\s;&|({])\\?\.\s/;
+/** Words with which a user can make a builtin behave otherwise in a file than without one. */
+const forbidsInline = /\b(trap|eval|source|function|alias|shopt|enable|BASH_ALIASES)\b|\(\s*\)|(^|[\s;&|({])\\?\.\s/;
 const setsErrorTrap = /\btrap\b[^\n]*\bERR\b/;
 
 type End =
@@ -49,7 +50,7 @@ export class Foreground {
   private current: Command | undefined;
   private lastStatus = 0;
   hasErrorTrap = false;
-  /** Nothing the user did so far makes a difference between a text in a file and one without. */
+  /** Nothing the user did so far makes a difference between a builtin in a file and one without. */
   mayInline: boolean;
   /** The user has given one of our words to a function, so reports must do without. */
   isShadowed = false;
@@ -67,8 +68,7 @@ export class Foreground {
     /** The shell has something to do, so there is time for something else. */
     private readonly onSent: () => void,
   ) {
-    // A user's rc files may have set traps.
-    this.mayInline = host.profile === 'clean';
+    this.mayInline = host.startsPlain;
   }
 
   /** Runs a command to its end. Nothing if the session was destroyed meanwhile. */
@@ -252,10 +252,8 @@ export class Foreground {
     return line.replace(/[^\n]*\n$/, this.report(number) + undo);
   }
 
-  /** In a file a user's traps, functions and aliases behave otherwise: they are not run by what is interactive. */
   private inline(text: string): string | undefined {
-    if (!this.mayInline || mayEndShell.test(text) || changesExit.test(text)) return undefined;
-    return this.host.dialect.inline(text);
+    return this.mayInline ? this.host.dialect.inline(text) : undefined;
   }
 
   private source(text: string, before: { tracing: boolean; hasErrorTrap: boolean }): string {

@@ -20,6 +20,7 @@ export class Publication {
   /** When the first and when the last of those that wait came. */
   private since = 0;
   private lastAt = 0;
+  private idleAt = 0;
 
   constructor(
     private readonly logs: LogStore,
@@ -82,9 +83,14 @@ export class Publication {
       const now = performance.now();
       const early = Math.min(waitMs - (now - this.lastAt), longestWaitMs - (now - this.since));
       if (early > 0) return this.setTimer(early);
-      if (!this.publish(now + sliceMs)) return this.setTimer(now - this.lastAt < waitMs ? betweenSlicesMs : 1);
+      const isAll = this.publish(now + sliceMs);
+      // While there is always more to publish, what can be put off cannot be put off for ever.
+      if (isAll || now - this.idleAt > longestWaitMs) {
+        this.idleAt = now;
+        this.onIdle();
+      }
+      if (!isAll) return this.setTimer(now - this.lastAt < waitMs ? betweenSlicesMs : 1);
       this.timer = undefined;
-      this.onIdle();
     }, inMs).unref();
   }
 }

@@ -429,7 +429,8 @@ export class Session {
   /** The sidecar that is gone noted that the command began, and may or may not have told the shell. */
   private resumeUncertain(command: Command, slot: Slot): void {
     const giveUnlessGiven = async () => {
-      if (await this.foreground.hasRead(command)) this.background.lookAfter(command);
+      const isGiven = (await this.foreground.hasRead(command)) || command.subshell !== undefined;
+      if (isGiven) this.background.lookAfter(command);
       else await this.background.giveAgain(command, slot);
     };
     void this.mutex.runExclusive(() =>
@@ -544,9 +545,10 @@ export class Session {
       if (!this.isTerminated) {
         // After how the command ended: a shell that has taken another's place cannot be asked about that.
         const { foreground: now, host } = this;
+        if (restarts !== host.restarts) host.noteReplaced();
         const isAsBefore =
           hasErrorTrap === now.hasErrorTrap && isShadowed === now.isShadowed && mayInline === now.mayInline;
-        if (!isAsBefore || restarts !== host.restarts) this.journal.changed();
+        if (!isAsBefore) this.journal.changed();
         this.rest(command);
       }
     }

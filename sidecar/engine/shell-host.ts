@@ -84,7 +84,7 @@ export class ShellHost {
   private ended: EndedShell | undefined;
   /** Records from before this sidecar was there are not about what it asked for. */
   private hasCaughtUp = true;
-  profile: Profile;
+  private profile: Profile;
   private readonly snapshots: Snapshots;
   private onSnapshot: () => void = () => {};
 
@@ -97,6 +97,12 @@ export class ShellHost {
     this.profile = options.profile;
     this.snapshots = new Snapshots(directory);
     this.channel = new Channel(directory.file('in'), directory.file('ctl'), (record) => this.onRecord(record));
+  }
+
+  /** Whether nothing of the user's is in a fresh shell: neither rc files nor functions or options from the environment. */
+  get startsPlain(): boolean {
+    const { profile, env } = this.options;
+    return profile === 'clean' && !Object.keys(env).some((key) => /^(BASH_FUNC_|BASHOPTS$|SHELLOPTS$)/.test(key));
   }
 
   get dialect() {
@@ -163,7 +169,7 @@ export class ShellHost {
     const exit = this.process?.exit;
     if (exit === undefined) return [];
     const notes = await this.recover(exit);
-    this.listener.changed();
+    this.noteReplaced();
     return notes;
   }
 
@@ -176,6 +182,12 @@ export class ShellHost {
   neverGave(number: number): void {
     if (this.ended !== undefined) this.ended.lastNumber = number - 1;
     this.lastNumber = number - 1;
+    this.listener.changed();
+  }
+
+  /** The shell that is there now counts from here on: a sidecar that finds it noted goes on with it. */
+  noteReplaced(): void {
+    this.ended = undefined;
     this.listener.changed();
   }
 
@@ -196,7 +208,6 @@ export class ShellHost {
       },
       (process) => this.adopt(process),
     );
-    this.ended = undefined;
     this.flags = '';
     this.cwd = ready.cwd === '' ? this.cwd : ready.cwd;
     this.notes = notes;
@@ -284,7 +295,8 @@ export class ShellHost {
       const status = Number(statusEnd < 0 ? value : value.slice(0, statusEnd));
       if (kind === 'D') listener.reported(Number(number), status, cwd);
       else {
-        const [counted, question = '', background] = number.split(':');
+        // One that was started by an earlier version does not tell; then it is taken to have read everything.
+        const [counted, question = '', background = Number.POSITIVE_INFINITY] = number.split(':');
         this.hasCaughtUp = true;
         listener.repeated(question, { number: Number(counted), status, cwd, background: Number(background) });
       }

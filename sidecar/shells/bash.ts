@@ -120,11 +120,11 @@ const tell = (number: number) =>
   `\\printf '\\1=D\\0%s\\0%s\\0%s\\0' ${number} "$__lmp_s" "\${PWD-}";` +
   `__lmp_last=${number} LIMPET_COMMAND_ID=$__lmp_session:${number + 1}\n`;
 
-/** One simple command: no quotes, no expansions but of file names, nothing that could go on in a next line. */
-const plainWords = /^[\w ./=:,+@%~*?-]{1,200}$/;
-/** Words that begin something else than a simple command, or for which it matters whether they are in a file. */
-const reserved =
-  /\b(if|then|elif|else|fi|for|while|until|do|done|case|esac|select|function|time|coproc|return|break|continue|caller)\b/;
+/**
+ * A builtin that starts no process, and plain words. Bash is interactive where it does not read a file: of a program that
+ * dies of a signal it would complain that there is no terminal, and about a job it would say a word.
+ */
+const plainBuiltin = /^(true|false|:|echo|printf|cd|pwd|test|type|umask|export|unset)( [\w ./=:,+@%~*?-]{0,200})?$/;
 
 export const bash: ShellDialect = {
   name: 'bash',
@@ -138,7 +138,7 @@ export const bash: ShellDialect = {
   // The trap on ERR is taken away between commands: it would also run for the line that sources the failed one.
   commandText: (command, { hasErrorTrap }) => `${hasErrorTrap ? '\\eval "$__lmp_err";' : ''}${command}\n`,
   preparation: (overrides) => preparation(overrides, 'command cd --', 'command '),
-  inline: (text) => (plainWords.test(text) && !reserved.test(text) ? `${inlined}${text}'` : undefined),
+  inline: (text) => (plainBuiltin.test(text) ? `${inlined}${text}'` : undefined),
   foreground({ number, run: text, files, lastStatus, announce, prepared, hasErrorTrap }) {
     const before = (announce ? `__lmp_id ${number};` : '') + (lastStatus === 0 ? '' : `__lmp_r ${lastStatus}&&:;`);
     const run = `${text} <${files.stdin} 1<>${files.stdout} 2<>${files.stderr}`;
@@ -151,7 +151,7 @@ export const bash: ShellDialect = {
   },
   report: (number) => `__lmp_s=$?;${tell(number)}`,
   rearm: () => '__lmp_arm;__lmp_args=("$@")\n',
-  remember: (number) => `__lmp_last=${number}`,
+  remember: (number) => `__lmp_last=${number} LIMPET_COMMAND_ID=$__lmp_session:${number + 1}`,
   again: (question) => `__lmp_again ${question}\n`,
   background({ number, files, prepared }) {
     // The trap reports also when "set -e" ends the subshell. A subshell in the background would not expand aliases.

@@ -64,7 +64,7 @@ export interface ShellDialect {
   ready(nextNumber: number, restoreFile: string | undefined, bootFile: string): string;
   /** A command as it is written to its file. */
   commandText(command: string, before: { tracing: boolean; hasErrorTrap: boolean }): string;
-  /** Runs a text without a file, if it is so plain that nobody can tell the difference: a file takes a sixth of the time. */
+  /** Runs a text without a file, if it is so plain that nobody can tell the difference: a file takes a tenth of the time. */
   inline(text: string): string | undefined;
   /** A file's text that gives one command its own directory and variables. */
   preparation(overrides: Overrides): string;
@@ -74,7 +74,7 @@ export interface ShellDialect {
   report(number: number): string;
   /** Makes sure that the shell still takes a true snapshot when it ends, after a command that may have changed what that needs. */
   rearm(): string;
-  /** An assignment by which the shell remembers that it reported a command, whose status is in __lmp_s. */
+  /** Assignments by which the shell remembers that it reported a command, whose status is in __lmp_s, and begins the next. */
   remember(number: number): string;
   /** Makes the shell repeat its last report, and tell the last background command it was given, as an answer to this question: one word. */
   again(question: string): string;

@@ -280,6 +280,18 @@ for (const shell of shells) {
       assert.equal((await engine.run({ sessionId, command: 'echo on' })).stdout, 'on\n');
     });
 
+    it('does not run a command again that ended its shell just before a planned hand-over', async () => {
+      const engine = await killed();
+      await engine.start({ sessionId, command: 'echo ran >> runs; sleep 2 & exit 6' });
+      await until('the shell was replaced', () => engine.sessionInfo(sessionId).notes.length > 0);
+      await engine.leave();
+      const successor = await succession.next();
+      const [command] = successor.listCommands({ sessionId }).commands;
+      const { outcome, exitCode } = await whole(successor, command?.commandId ?? '');
+      assert.deepEqual({ outcome, exitCode }, { outcome: 'shell_exited', exitCode: 6 });
+      assert.equal(readFileSync(file('runs'), 'utf8'), 'ran\n');
+    });
+
     it('tells whoever waits in a planned hand-over where to go on', async () => {
       const { commandId } = await first.start({ sessionId, command: held('gate') });
       await appears('gate');

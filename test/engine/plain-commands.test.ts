@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { CommandResult } from '../../protocol/values';
 import { forEachShell } from '../helpers/engine';
 
@@ -31,7 +33,6 @@ const commands = [
   'local x',
   'break',
   'return 3',
-  'time',
   'if true',
   'done',
   'test -e nosuchfile',
@@ -50,7 +51,8 @@ const gist = ({ outcome, exitCode, signal, stdout, cwd, stderr }: CommandResult)
   signal,
   stdout,
   cwd,
-  complains: stderr !== '',
+  // A shell says in which file, if any, it found what is wrong.
+  stderr: stderr.replace(/^(bash: )?(\S*\/c:)?(\d+:)? ?(line \d+: )?/gm, ''),
 });
 
 forEachShell('Plain commands', (suite) => {
@@ -63,6 +65,20 @@ forEachShell('Plain commands', (suite) => {
       const [one, two] = [await plain.run(command), await other.run(command)];
       assert.deepEqual({ command, ...gist(one) }, { command, ...gist(two) });
     }
+  });
+
+  it('that die of a signal leave no word of the shell’s', async () => {
+    const { session } = suite;
+    await writeFile(join(session.cwd, 'dies'), '#!/bin/sh\nkill -SEGV $$\n', { mode: 0o755 });
+    const { exitCode, stderr } = await session.run('./dies');
+    assert.deepEqual({ exitCode, stderr }, { exitCode: 139, stderr: (await session.run('./dies; (exit $?)')).stderr });
+  });
+
+  it('do as other commands do when an option of the shell tells them to', async () => {
+    if (suite.shell !== 'bash') return;
+    const { session } = suite;
+    await session.run('mkdir folder; shopt -s autocd cdspell');
+    await session.expect('cd fodler', { exitCode: 1, stderr: /No such file/ });
   });
 
   it('that call a function leave no word about the jobs it starts, nor about its exit', async () => {

@@ -21,6 +21,16 @@ const oddNames = [
 ];
 
 forEachShell('Shell life', (suite) => {
+  it('gives each command its own id, also when a function of the user’s swallows reports', async () => {
+    const { session } = suite;
+    const name = suite.shell === 'bash' ? 'printf' : 'builtin';
+    await session.run(`${name}() { :; }`);
+    for (let n = 0; n < 3; n++) {
+      const { stdout, commandId } = await session.run('sh -c \'echo "$LIMPET_COMMAND_ID"\'');
+      assert.equal(stdout, `${commandId}\n`);
+    }
+  });
+
   const next = () => suite.session.run('echo next');
 
   it('answers exit with its code and goes on in a fresh shell', async () => {
