@@ -7,7 +7,7 @@ const megabyte = 1024 * 1024;
 
 /** What a gigabyte of output costs in memory, in a process of its own. */
 export async function memory(): Promise<Row[]> {
-  const child = await Child.start('large-output.ts');
+  const child = await Child.start('large-output.js');
   try {
     const ours = (await child.ask<number>('engine')) / megabyte;
     const pipe = (await child.ask<number>('raw pipe')) / megabyte;
@@ -27,7 +27,7 @@ export async function memory(): Promise<Row[]> {
 
 /** What the number of open sessions costs. */
 export async function sessions(): Promise<Row[]> {
-  const [alone, crowded] = [await Child.start('many-sessions.ts'), await Child.start('many-sessions.ts')];
+  const [alone, crowded] = [await Child.start('many-sessions.js'), await Child.start('many-sessions.js')];
   try {
     const each = (await crowded.ask<number>('open 200')) / megabyte;
     const samples: Record<'alone' | 'one' | 'each', number[]> = { alone: [], one: [], each: [] };
@@ -61,7 +61,7 @@ export async function sessions(): Promise<Row[]> {
 
 /** Whether anything piles up over ten thousand commands; the first thousand warm it up. */
 export async function endurance(): Promise<Row[]> {
-  const child = await Child.start('many-commands.ts');
+  const child = await Child.start('many-commands.js');
   try {
     const early = await child.ask<Footprint>('run 1000');
     const late = await child.ask<Footprint>('run 9000');
