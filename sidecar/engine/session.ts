@@ -545,7 +545,7 @@ export class Session {
       if (!this.isTerminated) {
         // After how the command ended: a shell that has taken another's place cannot be asked about that.
         const { foreground: now, host } = this;
-        if (restarts !== host.restarts) host.noteReplaced();
+        if (restarts !== host.restarts && host.isAlive) host.noteReplaced();
         const isAsBefore =
           hasErrorTrap === now.hasErrorTrap && isShadowed === now.isShadowed && mayInline === now.mayInline;
         if (!isAsBefore) this.journal.changed();
