@@ -3,6 +3,8 @@ import type { DescribedTransport, Descriptor } from '../../protocol/descriptor';
 import { descriptorPath, isDescriptorName } from '../../protocol/places';
 import { productVersion, protocolVersion } from '../../protocol/version';
 
+const unfinished = '.new';
+
 /** Writes what others need to find this process; replaced whole, so nobody reads half of it. */
 export function writeDescriptor(runtimeDir: string, stateDir: string, transports: DescribedTransport[]): () => void {
   const described: Descriptor = {
@@ -16,15 +18,16 @@ export function writeDescriptor(runtimeDir: string, stateDir: string, transports
     transports,
   };
   const path = descriptorPath(runtimeDir, process.pid);
-  fs.writeFileSync(`${path}.new`, `${JSON.stringify(described, null, 2)}\n`, { mode: 0o600 });
-  fs.renameSync(`${path}.new`, path);
+  fs.writeFileSync(path + unfinished, `${JSON.stringify(described, null, 2)}\n`, { mode: 0o600 });
+  fs.renameSync(path + unfinished, path);
   removeThoseOfTheDead(runtimeDir);
   return () => fs.rmSync(path, { force: true });
 }
 
 /** What killed sidecars could not remove; whoever looks for one passes over them meanwhile. */
 function removeThoseOfTheDead(runtimeDir: string): void {
-  for (const name of fs.readdirSync(runtimeDir).filter(isDescriptorName)) {
+  for (const name of fs.readdirSync(runtimeDir)) {
+    if (!isDescriptorName(name.endsWith(unfinished) ? name.slice(0, -unfinished.length) : name)) continue;
     if (!isGone(Number(/\d+/.exec(name)?.[0]))) continue;
     try {
       fs.rmSync(`${runtimeDir}/${name}`, { force: true });

@@ -10,9 +10,17 @@ import { inputKeeperOf, StandardInput } from './standard-input';
 export const commandFile = inDirectory('c');
 
 const backgroundText = (number: number) => `c.${number}`;
+const preparationText = (number: number) => `p.${number}`;
+const stdinText = (number: number) => `stdin.${number}`;
 
 /** Where a background command's text is, as the shell is told it. */
 export const backgroundFile = (number: number) => inDirectory(backgroundText(number));
+
+/** What is to be noted of inputs that are kept open. */
+export interface InputNotes {
+  early(command: Command, data: Buffer): void;
+  kept(command: Command, keeper: ProcessIdentity): void;
+}
 
 /** The files a session's commands are given: their text, their preparation, their input. None outlives its command. */
 export class SessionFiles {
@@ -23,7 +31,7 @@ export class SessionFiles {
 
   constructor(
     readonly directory: SessionDirectory,
-    private readonly onInputKept: (command: Command, keeper: ProcessIdentity) => void,
+    private readonly notes: InputNotes,
   ) {
     // Not emptied: a shell that is being adopted may be about to read it.
     this.text = openSync(directory.file('c'), constants.O_RDWR | constants.O_CREAT, 0o600);
@@ -40,7 +48,7 @@ export class SessionFiles {
 
   /** A background command's text, which it may read later than the next command starts. */
   writeBackground(command: Command, text: string): string {
-    return this.write(command, backgroundText(command.number), text);
+    return this.write(backgroundText(command.number), text);
   }
 
   /** The text that gives a command its own directory and environment, if it has such. */
@@ -48,7 +56,7 @@ export class SessionFiles {
     const { overrides } = command.request;
     return overrides === undefined
       ? undefined
-      : this.write(command, `p.${command.number}`, dialect.preparation(overrides));
+      : this.write(preparationText(command.number), dialect.preparation(overrides));
   }
 
   /** A command's streams. */
@@ -62,7 +70,11 @@ export class SessionFiles {
 
   /** The command's input shall stay open; it can be written to from now on. */
   keepInputOpen(command: Command): void {
-    this.inputs.set(command, new StandardInput((keeper) => this.onInputKept(command, keeper)));
+    const notes = {
+      early: (data: Buffer) => this.notes.early(command, data),
+      kept: (keeper: ProcessIdentity) => this.notes.kept(command, keeper),
+    };
+    this.inputs.set(command, new StandardInput(command.earlyInput, notes));
   }
 
   /** The input of a command that already runs with this slot. */
@@ -84,9 +96,14 @@ export class SessionFiles {
     return this.inputs.get(command);
   }
 
-  closeInput(command: Command): void {
+  /** The command is over: nothing of it is needed any more. */
+  release(command: Command): void {
     this.inputs.get(command)?.dispose();
     this.inputs.delete(command);
+    const { number, request } = command;
+    if (request.background) this.remove(backgroundText(number));
+    if (request.overrides !== undefined) this.remove(preparationText(number));
+    if (request.stdin.kind === 'text') this.remove(stdinText(number));
   }
 
   dispose(): void {
@@ -106,7 +123,7 @@ export class SessionFiles {
   private stdin(command: Command, slot: Slot): string {
     const { stdin } = command.request;
     if (stdin.kind === 'none') return '/dev/null';
-    if (stdin.kind === 'text') return this.write(command, `stdin.${command.number}`, stdin.text);
+    if (stdin.kind === 'text') return this.write(stdinText(command.number), stdin.text);
     const fifo = `i${slot.number}`;
     this.inputs.get(command)?.open(this.directory.file(fifo));
     return inDirectory(fifo);
@@ -126,10 +143,12 @@ export class SessionFiles {
     return length;
   }
 
-  private write(command: Command, name: string, text: string): string {
-    // Before it is written: what a full disk has taken of it must go too.
-    void command.finished.then(() => rmSync(this.directory.file(name), { force: true }));
+  private write(name: string, text: string): string {
     this.directory.write(name, text);
     return inDirectory(name);
+  }
+
+  private remove(name: string): void {
+    rmSync(this.directory.file(name), { force: true });
   }
 }

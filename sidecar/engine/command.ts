@@ -57,6 +57,8 @@ export class Command {
   subshell: ProcessIdentity | undefined;
   /** What keeps its input open should the sidecar be gone. */
   inputKeeper: ProcessIdentity | undefined;
+  /** Input that was taken before the command could be given it. */
+  earlyInput: Buffer[] = [];
   /** Somebody has asked for the end of its input. */
   inputEnded = false;
   /** Milliseconds since 1970. */

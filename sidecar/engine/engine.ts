@@ -243,7 +243,8 @@ export class Engine {
       );
     }
     if (!input.isOpen) throw failure.invalidParams(`The input of command ${commandId} was already ended.`);
-    if (data !== '' && !(await input.write(Buffer.from(data, encoding)))) throw failure.commandFinished(commandId);
+    if (data !== '' && !(await input.write(Buffer.from(data, encoding))))
+      throw command.error ?? failure.commandFinished(commandId);
     if (eof === true) session.endInput(command);
   }
 

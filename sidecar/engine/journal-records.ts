@@ -69,6 +69,7 @@ const recordSchema = z.union([
   z.tuple([z.literal('taken'), count, request]),
   z.tuple([z.literal('began'), count, z.object({ slot: count, startedAt: z.number(), monotonic: z.number() })]),
   z.tuple([z.literal('subshell'), count, identity]),
+  z.tuple([z.literal('input'), count, z.base64()]),
   z.tuple([z.literal('input-kept'), count, identity]),
   z.tuple([z.literal('input-ended'), count]),
   z.tuple([z.literal('interrupted'), count, z.enum(['cancelled', 'timed_out'])]),

@@ -13,6 +13,7 @@ export function resumedCommand(saved: SavedCommand, sessionId: string, logs: Log
   const output = new CommandOutput(log, saved.request.maxOutputBytes, onIndexed);
   const command = new Command(sessionId, number, requestOf(saved.request), output);
   command.subshell = saved.subshell;
+  command.earlyInput = saved.earlyInput;
   command.inputKeeper = saved.inputKeeper;
   command.ending = saved.interrupted;
   if (began === undefined && ended === undefined) return command;

@@ -25,6 +25,7 @@ export interface SavedCommand {
   request: SavedRequest;
   began?: { slot: number; startedAt: number; monotonic: number };
   subshell?: ProcessIdentity;
+  earlyInput: Buffer[];
   inputKeeper?: ProcessIdentity;
   inputEnded?: boolean;
   interrupted?: 'cancelled' | 'timed_out';
@@ -71,13 +72,14 @@ type CommandRecord = Exclude<JournalRecord, ['session', ...unknown[]] | ['condit
 function noteOf(record: CommandRecord, commands: Map<number, SavedCommand>): void {
   const [kind, number] = record;
   if (kind === 'taken') {
-    commands.set(number, { number, request: record[2], chunks: [], isFreed: false });
+    commands.set(number, { number, request: record[2], earlyInput: [], chunks: [], isFreed: false });
     return;
   }
   const command = commands.get(number);
   if (command === undefined) return;
   if (kind === 'began') command.began = record[2];
   else if (kind === 'subshell') command.subshell = record[2];
+  else if (kind === 'input') command.earlyInput.push(Buffer.from(record[2], 'base64'));
   else if (kind === 'input-kept') command.inputKeeper = record[2];
   else if (kind === 'input-ended') command.inputEnded = true;
   else if (kind === 'interrupted') command.interrupted = record[2];

@@ -4,7 +4,7 @@ import { failure } from '../../protocol/errors';
 import { type ProcessIdentity, signalProcess } from '../processes/identity';
 import { describeTrouble } from '../system-failure';
 import { makeKeptFifos } from './keeper';
-import { own, removeIfPossible } from './sweep';
+import { own, removeIfPossible, spareName } from './sweep';
 
 const readySlots = [0, 1, 2];
 
@@ -109,7 +109,7 @@ export class SessionDirectories {
   }
 
   private async make(): Promise<Spare> {
-    const path = join(this.root, `spare-${process.pid}-${this.count++}`);
+    const path = join(this.root, spareName(this.count++));
     const slots = readySlots.map((slot) => slotFifos(path, slot));
     const kept = [join(path, 'in'), join(path, 'ctl'), ...slots.flatMap(({ outputs }) => outputs)];
     const inputs = slots.map(({ input }) => input);

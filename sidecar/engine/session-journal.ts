@@ -58,6 +58,11 @@ export class SessionJournal {
     this.noteNow(['subshell', command.number, identity]);
   }
 
+  /** On disk before whoever wrote it is told, as its end is. */
+  input(command: Command, data: Buffer): void {
+    this.noteNow(inputOf(command, data));
+  }
+
   inputKept(command: Command, keeper: ProcessIdentity): void {
     this.noteNow(['input-kept', command.number, keeper]);
   }
@@ -136,6 +141,8 @@ export class SessionJournal {
 
 const line = (record: JournalRecord) => JSON.stringify(record);
 
+const inputOf = ({ number }: Command, data: Buffer): JournalRecord => ['input', number, data.toString('base64')];
+
 /** The shell that ran a foreground command tells how it ended when it is asked, as long as it lives. */
 function canBeAskedAgain({ slot, request, error, end }: Command): boolean {
   const isReported = end?.outcome === 'exited' || end?.outcome === 'signaled';
@@ -148,6 +155,7 @@ function* linesOf(command: Command): Generator<string> {
   yield taking(command);
   if (slot !== undefined) yield beginning(command, slot);
   if (subshell !== undefined) yield line(['subshell', number, subshell]);
+  for (const data of command.earlyInput) yield line(inputOf(command, data));
   if (inputKeeper !== undefined) yield line(['input-kept', number, inputKeeper]);
   if (command.inputEnded) yield line(['input-ended', number]);
   if (command.ending !== undefined) yield line(['interrupted', number, command.ending]);

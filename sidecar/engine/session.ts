@@ -84,9 +84,12 @@ export class Session {
     const { id, directory, logs } = options;
     this.name = options.name;
     this.createdAt = options.createdAt ?? Date.now();
-    this.files = new SessionFiles(directory, (command, keeper) => {
-      command.inputKeeper = keeper;
-      this.journal.inputKept(command, keeper);
+    this.files = new SessionFiles(directory, {
+      early: (command, data) => this.journal.input(command, data),
+      kept: (command, keeper) => {
+        command.inputKeeper = keeper;
+        this.journal.inputKept(command, keeper);
+      },
     });
     try {
       this.host = new ShellHost(
@@ -385,6 +388,7 @@ export class Session {
     else if (slot !== undefined) this.resumeRunning(command, slot, saved);
     else {
       if (command.request.stdin.kind === 'open') this.files.keepInputOpen(command);
+      if (saved.inputEnded === true) this.endInput(command);
       this.queued++;
       void this.mutex.runExclusive(() => this.perform(command));
     }
@@ -597,7 +601,7 @@ export class Session {
 
   private settle(command: Command): void {
     this.lastActiveAt = Date.now();
-    this.files.closeInput(command);
+    this.files.release(command);
     this.journal.ended(command);
     this.publication.add(command);
     this.options.onFinished(command);

@@ -6,6 +6,9 @@ import { identify, isAlive, type ProcessIdentity, signalProcess } from '../proce
 
 const retryMs = 5;
 
+/** What a FIFO takes while nobody reads it. More that comes before its command's turn waits, as it does later. */
+const mostEarlyBytes = 64 * 1024;
+
 const keeping = 'sleep 2147483647';
 
 /** The process that keeps an input open, for when a sidecar had no time to note which it is. */
@@ -14,39 +17,54 @@ export function inputKeeperOf(fifo: string): ProcessIdentity | undefined {
   return keeper === undefined ? undefined : identify(keeper.pid);
 }
 
+interface Notes {
+  /** Input was taken that the command cannot be given yet. */
+  early(data: Buffer): void;
+  /** This process keeps the input open should the sidecar be gone. */
+  kept(keeper: ProcessIdentity): void;
+}
+
 /** The standard input of a command that is kept open: written to now and then, ended when asked. */
 export class StandardInput {
   private hold: number | undefined;
   private socket: Socket | undefined;
   private path = '';
-  private early: Buffer[] = [];
+  private late: { data: Buffer; answer: (isTaken: boolean) => void }[] = [];
+  /** Nobody has kept it, so its command has read its end, unless it has yet to be started. */
+  private isUncertain = false;
   private isEnding = false;
   private isDisposed = false;
   private hasOpened: ((path: string) => boolean) | undefined;
   private keeper: ProcessIdentity | undefined;
 
-  /** `onKept` is told of the process that keeps the input open should the sidecar be gone. */
-  constructor(private readonly onKept: (keeper: ProcessIdentity) => void = () => {}) {}
+  /** `early` is what was written before the command could be given it. */
+  constructor(
+    private readonly early: Buffer[],
+    private readonly notes: Notes,
+  ) {}
 
   /** The command is about to start and will read from this FIFO; what was written before comes first. */
   open(path: string): void {
     // A sidecar that is gone had opened it for a command that it did not come to start.
     if (this.socket !== undefined) return;
-    this.isDisposed = false;
+    this.isUncertain = false;
     const socket = this.connect(path);
-    for (const data of this.early.splice(0)) socket.write(data);
+    // All at once, for which there is room: in pieces it takes more.
+    if (this.early.length > 0) socket.write(Buffer.concat(this.early));
+    for (const { data, answer } of this.late.splice(0)) void this.send(socket, data).then(answer);
     // Before the command can read: its input must not end with a sidecar that is killed in the next moment.
     this.keep();
     this.finishIfAsked();
   }
 
-  /** Goes on with the input of a command that already runs. If nobody has kept it, the command has read its end. */
+  /** Goes on with the input of a command that already runs, or was about to. */
   resume(path: string, keeper: ProcessIdentity | undefined): void {
     if (keeper === undefined || !isAlive(keeper)) {
-      this.isDisposed = true;
+      this.isUncertain = true;
       return;
     }
     this.keeper = keeper;
+    this.early.length = 0;
     this.connect(path);
   }
 
@@ -66,11 +84,20 @@ export class StandardInput {
 
   /** Resolves when the command has room for it; false if it went away meanwhile. */
   write(data: Buffer): Promise<boolean> {
-    const { socket } = this;
-    if (socket === undefined) {
-      this.early.push(data);
-      return Promise.resolve(true);
+    const { socket, early, late } = this;
+    if (socket !== undefined) return this.send(socket, data);
+    const isRoom = early.reduce((sum, { length }) => sum + length, data.length) <= mostEarlyBytes;
+    if (this.isUncertain || !isRoom || late.length > 0) {
+      return new Promise((answer) => {
+        late.push({ data, answer });
+      });
     }
+    early.push(data);
+    this.notes.early(data);
+    return Promise.resolve(true);
+  }
+
+  private send(socket: Socket, data: Buffer): Promise<boolean> {
     return new Promise((resolve) => {
       const onClose = () => resolve(false);
       socket.once('close', onClose);
@@ -93,16 +120,16 @@ export class StandardInput {
   leave(): void {
     if (this.isDisposed) return;
     this.isDisposed = true;
+    for (const { answer } of this.late.splice(0)) answer(false);
     this.socket?.destroy();
     if (this.hold !== undefined) closeSync(this.hold);
   }
 
   dispose(): void {
     if (this.isDisposed) return;
-    this.isDisposed = true;
     this.letGo();
-    this.socket?.destroy();
-    if (this.hold !== undefined) closeSync(this.hold);
+    this.early.length = 0;
+    this.leave();
   }
 
   private finishIfAsked(): void {
@@ -136,7 +163,9 @@ export class StandardInput {
     child.on('error', () => {});
     child.unref();
     this.keeper = child.pid === undefined ? undefined : identify(child.pid);
-    if (this.keeper !== undefined) this.onKept(this.keeper);
+    if (this.keeper === undefined) return;
+    this.early.length = 0;
+    this.notes.kept(this.keeper);
   }
 
   private letGo(): void {

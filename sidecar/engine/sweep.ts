@@ -1,4 +1,4 @@
-import { existsSync, lstatSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, lstatSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { failure } from '../../protocol/errors';
@@ -9,7 +9,7 @@ import { readSavedSession, type SavedSession } from './saved-session';
 
 const ownerFile = 'owner';
 const nobody = 'nobody';
-/** A directory without an owner is left alone for so long: its sidecar may be about to name itself. */
+/** What is there instead of an owner's name may be somebody else's business; it is left alone for so long. */
 const unownedForMs = 10_000;
 
 const mostBytes = 4096;
@@ -19,14 +19,30 @@ const mostAttempts = 20;
 export function own(directory: string): void {
   self ??= identify(process.pid);
   if (self === undefined) throw failure.overloaded('The system does not tell about processes now. Try again.');
-  writeFileSync(join(directory, ownerFile), JSON.stringify(self), { mode: 0o600 });
+  nameOwner(directory, self);
 }
 
 let self: ProcessIdentity | undefined;
 
 /** Marks a session directory as left for another process. */
 export function disown(directory: string): void {
-  writeFileSync(join(directory, ownerFile), JSON.stringify(nobody), { mode: 0o600 });
+  nameOwner(directory, nobody);
+}
+
+/** In one step: a session whose owner cannot be read would be nobody's to go on with. */
+function nameOwner(directory: string, owner: ProcessIdentity | typeof nobody): void {
+  const path = join(directory, ownerFile);
+  writeFileSync(`${path}.new`, JSON.stringify(owner), { mode: 0o600 });
+  renameSync(`${path}.new`, path);
+}
+
+/** The name of a directory that this process is about to make its own. */
+export const spareName = (count: number) => `spare-${process.pid}-${count}`;
+
+/** Nobody has made it his own, although its maker still may; other directories lose their owner only with all else. */
+function isBeingMade(name: string): boolean {
+  const [, pid] = /^spare-(\d+)-/.exec(name) ?? [];
+  return pid !== undefined && identify(Number(pid)) !== undefined;
 }
 
 /** A session of a sidecar that is gone, and that can be gone on with. */
@@ -45,7 +61,7 @@ export async function sweep(root: string): Promise<{ orphans: Orphan[]; swept: n
   const remains: string[] = [];
   for (const name of readdirSync(root)) {
     const directory = join(root, name);
-    if (!isOrphaned(directory)) continue;
+    if (!isOrphaned(name, directory)) continue;
     const saved = isOwn(directory) ? livingSession(name, directory) : undefined;
     if (saved === undefined) remains.push(name);
     else orphans.push({ sessionId: name, directory, saved });
@@ -102,18 +118,20 @@ function holds({ pid }: ProcessIdentity, directory: string): boolean {
 
 /** Whatever another user could have put there is not gone on with. */
 function isOwn(directory: string): boolean {
-  const stat = lstatSync(directory);
-  return stat.isDirectory() && stat.uid === process.getuid?.() && (stat.mode & 0o077) === 0;
+  const stat = lstatSync(directory, { throwIfNoEntry: false });
+  return stat?.isDirectory() === true && stat.uid === process.getuid?.() && (stat.mode & 0o077) === 0;
 }
 
-function isOrphaned(directory: string): boolean {
+function isOrphaned(name: string, directory: string): boolean {
   try {
     const file = join(directory, ownerFile);
     if (statSync(file).size > mostBytes) throw new Error('no owner file is as long');
     const owner = JSON.parse(readFileSync(file, 'utf8')) as ProcessIdentity | typeof nobody;
     return owner === nobody || !isAlive(owner);
-  } catch {
+  } catch (error) {
     const found = statSync(directory, { throwIfNoEntry: false });
-    return found !== undefined && Date.now() - found.mtimeMs > unownedForMs;
+    if (found === undefined) return false;
+    const isUnnamed = (error as NodeJS.ErrnoException).code === 'ENOENT' && isOwn(directory);
+    return (isUnnamed && !isBeingMade(name)) || Date.now() - found.mtimeMs > unownedForMs;
   }
 }

@@ -27,6 +27,11 @@ for (const shell of shells) {
       await first.kill();
       return succession.next();
     };
+    const handedOver = async (): Promise<Engine> => {
+      await first.call('leave', undefined);
+      return succession.next();
+    };
+    const departures = { killed, 'handed over': handedOver };
     const file = (name: string) => join(cwd, name);
     const appears = (name: string) => until(`${name} is there`, () => existsSync(file(name)));
     /** A command that goes on when its file is removed. */
@@ -192,6 +197,55 @@ for (const shell of shells) {
       const { exitCode, stdout } = await whole(engine, commandId);
       assert.deepEqual({ exitCode, stdout }, { exitCode: 3, stdout: 'all\n' });
     });
+
+    for (const [how, departed] of Object.entries(departures)) {
+      it(`keeps input that came before its command’s turn, and its end, when ${how}`, async () => {
+        await first.start({ sessionId, command: held('gate') });
+        await appears('gate');
+        const { commandId } = await first.start({ sessionId, command: 'cat; (exit 3)', keepStdinOpen: true });
+        await first.call('input', { commandId, data: 'one\n' });
+        await first.call('input', { commandId, data: 'two\n', eof: true });
+        const engine = await departed();
+        await letGo('gate');
+        const { exitCode, stdout } = await whole(engine, commandId);
+        assert.deepEqual({ exitCode, stdout }, { exitCode: 3, stdout: 'one\ntwo\n' });
+      });
+
+      it(`keeps input that came while a snapshot was taken for its command, when ${how}`, async () => {
+        await first.run({ sessionId, command: 'changed=1' });
+        process.kill(shellPid(), 'SIGSTOP');
+        const { commandId } = await first.start({ sessionId, command: 'cat; exit 3', keepStdinOpen: true });
+        await first.call('input', { commandId, data: 'one\n' });
+        const engine = await departed();
+        const more = engine.input({ commandId, data: 'two\n', eof: true });
+        process.kill(shellPid(), 'SIGCONT');
+        await more;
+        const { exitCode, stdout } = await whole(engine, commandId);
+        assert.deepEqual({ exitCode, stdout }, { exitCode: 3, stdout: 'one\ntwo\n' });
+      });
+
+      for (const background of [false, true]) {
+        const where = background ? 'background' : 'foreground';
+        it(`runs a command in the ${where} that the shell had not read yet when ${how}, with all it was given`, async () => {
+          process.kill(shellPid(), 'SIGSTOP');
+          const command = 'echo "$given" >> runs; cat; echo "$given"';
+          first.ask(background ? 'start' : 'run', {
+            ...{ sessionId, command, env: { given: 'yes' } },
+            ...(background ? { background } : { stdin: 'all\n' }),
+          });
+          const directory = join(succession.runtimeDir, 'sessions', sessionId);
+          const given = () => readdirSync(directory).filter((name) => /^(c\.|p\.|stdin\.)/.test(name));
+          await until('it is written', () => given().length === 2);
+          const engine = await departed();
+          process.kill(shellPid(), 'SIGCONT');
+          const { exitCode, stdout, stderr } = await whole(engine, `${sessionId}:1`);
+          const expected = background ? 'yes\n' : 'all\nyes\n';
+          assert.deepEqual({ exitCode, stdout, stderr }, { exitCode: 0, stdout: expected, stderr: '' });
+          assert.equal(readFileSync(file('runs'), 'utf8'), 'yes\n');
+          assert.deepEqual(given(), []);
+        });
+      }
+    }
 
     it('replaces a shell that ended while there was no sidecar, and says with what status it ended', async () => {
       await first.run({ sessionId, command: 'a=kept' });

@@ -285,6 +285,27 @@ describe('An engine beside others', () => {
     await ended;
   });
 
+  it('sweeps at once what was being made or removed when a sidecar was killed', async () => {
+    const gone = spawn('true');
+    await once(gone, 'exit');
+    const half = [`spare-${gone.pid}-0`, 's-a1b2c3d4'].map((name) => join(root, 'run', 'sessions', name));
+    for (const directory of half) {
+      await mkdir(directory, { recursive: true, mode: 0o700 });
+      await writeFile(join(directory, 'journal'), '');
+    }
+    await open();
+    assert.deepEqual(half.filter(existsSync), []);
+  });
+
+  it('leaves alone what a living one is just making', async () => {
+    const other = spawn('sleep', ['300'], { stdio: 'ignore' });
+    children.push(other);
+    const directory = join(root, 'run', 'sessions', `spare-${other.pid}-0`);
+    await mkdir(directory, { recursive: true, mode: 0o700 });
+    await open();
+    assert.ok(existsSync(directory));
+  });
+
   for (const shell of shells) {
     it(`sweeps what a dead one left when everything in its ${shell} session is dead too`, async () => {
       const other = await startOther(shell);

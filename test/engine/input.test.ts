@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
+import { setImmediate as immediate } from 'node:timers/promises';
 import { LimpetError } from '../../protocol/errors';
 import { fails, forEachShell } from '../helpers/engine';
 
@@ -110,6 +111,32 @@ forEachShell('Input', (suite) => {
     const cat = await suite.session.start('cat', { keepStdinOpen: true });
     await suite.opened.engine.input({ commandId: cat.id, data: 'all', eof: true });
     assert.equal((await cat.wait()).stdout, 'all');
+  });
+
+  it('keeps what comes before the command’s turn: some at once, more when there is room', async () => {
+    const { session } = suite;
+    const before = await session.start('echo on; sleep 300');
+    await before.wait([{ output: 'on' }]);
+    const cat = await session.start('cat', { keepStdinOpen: true });
+    const pieces = ['a', 'b', 'c'].map((letter) => letter.repeat(40_000));
+    const [first, ...rest] = pieces.map((piece) => cat.input(piece));
+    await first;
+    assert.equal(await Promise.race([...rest, immediate('it waits')]), 'it waits');
+    await before.cancel();
+    await Promise.all(rest);
+    await cat.end();
+    assert.equal((await cat.wait()).stdout, pieces.join(''));
+  });
+
+  it('says that input will not be read any more when a command is cancelled before its turn', async () => {
+    const { session } = suite;
+    const before = await session.start('echo on; sleep 300');
+    await before.wait([{ output: 'on' }]);
+    const cat = await session.start('cat', { keepStdinOpen: true });
+    const waiting = fails(() => cat.input('a'.repeat(100_000)), 'command_finished');
+    await cat.cancel();
+    await waiting;
+    await before.cancel();
   });
 
   it('goes on when the command ends without reading its input', async () => {

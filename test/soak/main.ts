@@ -258,6 +258,7 @@ function report(outcome: Outcome): number {
           ]),
       `processes           zombies ${zombies}, orphans ${orphans}, left at the end ${leftAtEnd}`,
       `files               ${before?.files} → ${after?.files} without sessions, left at the end ${filesAtEnd.length}`,
+      ...filesAtEnd.map((name) => `                    ${name}`),
       isLong || departs ? '' : `(slopes are bounds only from ${longEnoughMinutes} minutes on)`,
       broken.length === 0 ? 'every bound is kept' : `BROKEN: ${broken.join(', ')}`,
     ].join('\n'),
