@@ -61,7 +61,7 @@ export class Session {
   name: string;
   state: SessionState = 'creating';
   private readonly createdAt: number;
-  private lastActiveAt = Date.now();
+  private lastActiveAt: number;
   /** Of one, which is a mutex with fewer promises on the way of every command. */
   private readonly mutex = new Semaphore(1);
   private readonly host: ShellHost;
@@ -83,7 +83,8 @@ export class Session {
   private constructor(private readonly options: SessionOptions) {
     const { id, directory, logs } = options;
     this.name = options.name;
-    this.createdAt = options.createdAt ?? Date.now();
+    this.lastActiveAt = Date.now();
+    this.createdAt = options.createdAt ?? this.lastActiveAt;
     this.files = new SessionFiles(directory, {
       early: (command, data) => this.journal.input(command, data),
       kept: (command, keeper) => {

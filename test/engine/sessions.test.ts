@@ -35,6 +35,19 @@ forEachShell('Sessions', (suite) => {
     assert.deepEqual(opened.engine.sessionInfo(sessionId), info);
   });
 
+  it('were not active before they were created, however fast the clock goes', async () => {
+    const { opened, shell } = suite;
+    const clock = Date.now;
+    let ahead = 0;
+    Date.now = () => clock() + ahead++;
+    try {
+      const { createdAt, lastActiveAt } = await opened.engine.createSession({ shell });
+      assert.ok(lastActiveAt >= createdAt, `${lastActiveAt} is before ${createdAt}`);
+    } finally {
+      Date.now = clock;
+    }
+  });
+
   it('are listed, oldest first, until they are destroyed', async () => {
     const { opened, shell, session } = suite;
     const second = await opened.session(shell);
