@@ -99,7 +99,8 @@ export class Background {
     entry.hasReported = true;
     const end = reportedEnd(entry.command, status, this.host.cwd);
     if (!(await closesSoon(entry.slot, endGraceMs))) {
-      end.heldOpenBy = holdersOf(entry.slot.paths, { except: this.files.keepers, since: this.host.since });
+      const heldOpenBy = holdersOf(entry.slot.paths, { except: this.files.keepers, since: this.host.since });
+      if (entry.slot.drain() === 'open') end.heldOpenBy = heldOpenBy;
     }
     this.finish(entry.command, end);
   }

@@ -346,7 +346,9 @@ export class Foreground {
   /** Takes what is left of the output, and names who goes on printing. */
   private async settle(end: Ending, slot: Slot): Promise<ForegroundResult> {
     if (await closesSoon(slot, holderGraceMs)) return { end, isClosed: true };
-    return { end: { ...end, heldOpenBy: await this.holders(slot) }, isClosed: false };
+    const heldOpenBy = await this.holders(slot);
+    // The last may have ended while it was looked for.
+    return slot.drain() === 'closed' ? { end, isClosed: true } : { end: { ...end, heldOpenBy }, isClosed: false };
   }
 
   /** A job that has not become its program yet looks like the shell it was forked from, so it is looked at again. */

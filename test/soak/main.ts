@@ -32,6 +32,8 @@ const { values } = parseArgs({
 const blobBytes = 3 * 1024 * 1024;
 const sampleMs = 2000;
 const restEveryMs = 60_000;
+/** The resident set is looked at so often, and the least counts: what one look has more is not yet given back. */
+const looksAtRest = 5;
 const most = { rssPerTenMinutes: 0.01, descriptorsPerTenMinutes: 0, readBytes: 64 * 1024 };
 const longEnoughMinutes = 10;
 
@@ -121,12 +123,17 @@ async function main(): Promise<number> {
   /** Without sessions and without garbage: what is there then is what piles up. */
   const look = async () => {
     await until(() => descendants().length === 0, 'nothing is left of the sessions', 30_000);
-    process.kill((await hub.connected()).sidecar.pid, 'SIGUSR2');
-    // Its answer comes after the garbage is gone.
-    await hub.ask('system.ping', {});
-    await hub.ask('system.ping', {});
-    const taken = sample(hub.pid, mark, sandbox.runtimeDir, elapsed());
-    if (taken !== undefined) atRest.push(taken);
+    const looks: Sample[] = [];
+    while (looks.length < looksAtRest) {
+      process.kill((await hub.connected()).sidecar.pid, 'SIGUSR2');
+      // Its answer comes after the garbage is gone.
+      await hub.ask('system.ping', {});
+      await hub.ask('system.ping', {});
+      const taken = sample(hub.pid, mark, sandbox.runtimeDir, elapsed());
+      if (taken !== undefined) looks.push(taken);
+    }
+    const [least] = looks.sort((one, other) => one.rss - other.rss);
+    if (least !== undefined) atRest.push(least);
   };
   let lastRest = Promise.resolve();
   const resting = setInterval(() => {
