@@ -238,7 +238,8 @@ export class Session {
   endInput(command: Command): void {
     command.inputEnded = true;
     this.journal.inputEnded(command);
-    this.files.input(command)?.end((path) => this.processes.all().some(({ pid }) => openFiles(pid).includes(path)));
+    const isReader = (pid: number, path: string) => !this.files.keepers.includes(pid) && openFiles(pid).includes(path);
+    this.files.input(command)?.end((path) => this.processes.all().some(({ pid }) => isReader(pid, path)));
   }
 
   /** Ends a command. Resolves when it is gone, or when everything was tried. */

@@ -134,9 +134,11 @@ export class StandardInput {
 
   private finishIfAsked(): void {
     if (this.isDisposed || this.hasOpened === undefined || this.socket === undefined) return;
-    this.letGo();
+    // Not before: what was written would be gone with this process.
+    const isOpened = this.hasOpened(this.path);
+    if (isOpened) this.letGo();
     const isKept = this.keeper !== undefined && isAlive(this.keeper);
-    if (!isKept && this.hasOpened(this.path)) this.socket.end();
+    if (isOpened && !isKept) this.socket.end();
     else setTimeout(() => this.finishIfAsked(), retryMs);
   }
 

@@ -224,6 +224,17 @@ for (const shell of shells) {
         assert.deepEqual({ exitCode, stdout }, { exitCode: 3, stdout: 'one\ntwo\n' });
       });
 
+      it(`keeps input, and its end, for a command that has not opened it yet when ${how}`, async () => {
+        process.kill(shellPid(), 'SIGSTOP');
+        const { commandId } = await first.start({ sessionId, command: 'cat; (exit 3)', keepStdinOpen: true });
+        await noted('["input-kept",1');
+        await first.call('input', { commandId, data: 'all\n', eof: true });
+        const engine = await departed();
+        process.kill(shellPid(), 'SIGCONT');
+        const { exitCode, stdout } = await whole(engine, commandId);
+        assert.deepEqual({ exitCode, stdout }, { exitCode: 3, stdout: 'all\n' });
+      });
+
       for (const background of [false, true]) {
         const where = background ? 'background' : 'foreground';
         it(`runs a command in the ${where} that the shell had not read yet when ${how}, with all it was given`, async () => {
