@@ -3,7 +3,7 @@ import type { Slot } from '../output/slot';
 import { holdersOf } from '../processes/command-processes';
 import { identify, isAlive, type ProcessIdentity } from '../processes/identity';
 import type { Command, Ending } from './command';
-import { reportedEnd, unknownEnd } from './command-end';
+import { neverStarted, reportedEnd, unknownEnd } from './command-end';
 import type { SessionFiles } from './command-files';
 import type { ShellHost } from './shell-host';
 import { closesSoon, followWhenOpened } from './slots';
@@ -39,8 +39,25 @@ export class Background {
 
   /** Starts a command and waits until its subshell is there; the shell is then free for the next. */
   async start(command: Command, slot: Slot): Promise<void> {
+    this.running.set(command.number, { command, slot, hasReported: false });
+    try {
+      await this.give(command, slot);
+    } catch (error) {
+      this.running.delete(command.number);
+      throw error;
+    }
+    await Promise.race([command.started, command.finished, this.host.exited]);
+    if (command.isFinished) return;
+    const stopFollowing = followWhenOpened(slot);
+    void command.finished.then(stopFollowing);
+    this.lookAfter(command);
+  }
+
+  /** Gives it to the shell, unless it was made to end while there was none. */
+  private async give(command: Command, slot: Slot): Promise<void> {
     const { host, files } = this;
     await host.ensure();
+    if (command.ending !== undefined) return this.abandon(command, neverStarted);
     command.output.log.goLive();
     const text = files.writeBackground(command, host.dialect.commandText(command.request.text, plain));
     const line = host.dialect.background({
@@ -48,19 +65,8 @@ export class Background {
       files: { text, ...files.streams(command, slot) },
       prepared: files.prepare(command, host.dialect),
     });
-    this.running.set(command.number, { command, slot, hasReported: false });
-    try {
-      host.send(line);
-      reach('background-sent');
-    } catch (error) {
-      this.running.delete(command.number);
-      throw error;
-    }
-    await Promise.race([command.started, command.finished, host.exited]);
-    if (command.isFinished) return;
-    const stopFollowing = followWhenOpened(slot);
-    void command.finished.then(stopFollowing);
-    this.lookAfter(command);
+    host.send(line);
+    reach('background-sent');
   }
 
   /** Goes on with a command that another sidecar has started, unless nothing tells that it has. */
@@ -144,5 +150,4 @@ export class Background {
 
 const endedFromOutside = 'It was ended from outside, so its exit code is unknown.';
 const perhapsNeverStarted = 'The sidecar ended as it started this command, and it is not known whether it ran.';
-const neverStarted = 'It was never started.';
 const plain = { tracing: false, hasErrorTrap: false };

@@ -9,6 +9,8 @@ const signalNames = new Map(
     .map(([name, number]) => [number, name]),
 );
 
+export const neverStarted = 'It was never started.';
+
 /** The signal a status stands for, by the shells' convention of 128 + number. */
 export function signalOf(status: number): string | null {
   return status > 128 ? (signalNames.get(status - 128) ?? null) : null;

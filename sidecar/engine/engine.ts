@@ -16,7 +16,7 @@ import { newSessionId } from './ids';
 import { isDirectory } from './recovery';
 import { Session } from './session';
 import { SessionDirectories, SessionDirectory } from './session-directory';
-import { type Orphan, own, sweep } from './sweep';
+import { disownIfPossible, type Orphan, own, sweep } from './sweep';
 import { waitFor } from './waiting';
 
 export type { Emit } from '../output/follow';
@@ -257,6 +257,7 @@ export class Engine {
       return { outcome: null, commandId: command.id };
     }
     await session.interrupt(command, 'cancelled', signal);
+    if (!command.isFinished && command.error !== undefined) throw command.error;
     return { outcome: command.end?.outcome ?? null, commandId: command.id };
   }
 
@@ -342,6 +343,7 @@ export class Engine {
       this.log.info({ sessionId, commands: session.commands.size }, 'session adopted');
     } catch (error) {
       this.log.error({ sessionId, err: error }, 'a session could not be adopted and was left alone');
+      disownIfPossible(directory);
     }
   }
 

@@ -11,7 +11,7 @@ import { holdersOf } from '../processes/command-processes';
 import { commandLine } from '../processes/process-table';
 import { inlined, plainReport, putBack } from '../shells/dialect';
 import type { Command, Ending } from './command';
-import { reportedEnd, shellExitedEnd, unknownEnd } from './command-end';
+import { neverStarted, reportedEnd, shellExitedEnd, unknownEnd } from './command-end';
 import { backgroundFile, commandFile, type SessionFiles } from './command-files';
 import type { LastReport, ShellHost } from './shell-host';
 import type { ShellExit } from './shell-process';
@@ -47,6 +47,7 @@ export type ForegroundResult = { end: Ending; isClosed: boolean } | { error: Lim
 
 /** Runs commands in the shell itself, one at a time. */
 export class Foreground {
+  private prepared: Command | undefined;
   private current: Command | undefined;
   private lastStatus = 0;
   hasErrorTrap = false;
@@ -74,10 +75,12 @@ export class Foreground {
   /** Runs a command to its end. Nothing if the session was destroyed meanwhile. */
   async run(command: Command, slot: Slot): Promise<ForegroundResult> {
     const notes: string[] = [];
+    this.prepared = command;
     if (mayEndShell.test(command.request.text) || this.host.flags.includes('e')) await this.host.snapshot();
     this.unpreparedBy = undefined;
     if (forbidsInline.test(command.request.text)) this.mayInline = false;
     if (!this.host.isAlive) notes.push(...(await this.host.ensure()));
+    if (command.ending !== undefined) return this.neverGiven(command, slot);
     let line = this.line(command, slot);
     let end = await this.give(line, command, slot);
     // A shell that ended before it read the command has run nothing, so the next one gets it.
@@ -85,6 +88,7 @@ export class Foreground {
       if (this.host.channel.takeBackLines() !== line) break;
       this.host.neverGave(command.number);
       notes.push(...(await this.host.ensure()));
+      if (command.ending !== undefined) return this.neverGiven(command, slot);
       line = this.line(command, slot);
       end = await this.give(line, command, slot);
     }
@@ -140,16 +144,33 @@ export class Foreground {
   async hasRead({ number }: Command): Promise<boolean> {
     const last = await this.lastReport();
     if (last !== undefined) return last.background >= number;
+    if (this.host.isAlive) return true;
     return !this.host.channel.takeBackLines().includes(backgroundFile(number));
   }
 
-  /** What an idle shell says when it is asked; nothing if it has ended. */
+  /** What an idle shell says when it is asked; nothing if it has ended, or something of the user's keeps it from answering. */
   private async lastReport(): Promise<LastReport | undefined> {
     if (!this.host.isAlive) return undefined;
     const answered = new Promise<LastReport>((resolve) => this.ask(resolve));
-    const last = await Promise.race([answered, this.host.exited.then(() => undefined)]);
+    const { stop, idle } = this.untilIdle();
+    const last = await Promise.race([answered, this.host.exited.then(() => undefined), idle]);
+    stop();
     this.question = undefined;
     return last;
+  }
+
+  /** When an adopted shell waits for its next line: if it was asked something before, its answer was swallowed. */
+  private untilIdle(): { idle: Promise<undefined>; stop: () => void } {
+    let timer: NodeJS.Timeout | undefined;
+    const idle = new Promise<undefined>((resolve) => {
+      let wasIdle = false;
+      timer = setInterval(() => {
+        const isIdle = this.isShellIdle();
+        if (isIdle && wasIdle) resolve(undefined);
+        wasIdle = isIdle;
+      }, firstLookAtAdoptedMs);
+    });
+    return { idle, stop: () => clearInterval(timer) };
   }
 
   /** Asks the shell what it last reported. */
@@ -179,19 +200,31 @@ export class Foreground {
     this.end({ kind: 'destroyed' });
   }
 
+  /** Whether the shell is still being made ready for it. */
+  isPreparing(command: Command): boolean {
+    return this.prepared === command;
+  }
+
   /** Sends the reporting line once more: a signal may have swallowed the first. */
   reportAgain(command: Command): void {
-    this.host.channel.send(this.report(command.number));
+    if (this.current === command) this.host.channel.send(this.report(command.number));
   }
 
   /** Gives the command to the shell. */
   private give(line: string, command: Command, slot: Slot): Promise<End> {
+    this.prepared = undefined;
     this.host.lastNumber = command.number;
     this.host.send(line);
     reach('command-sent');
     this.host.announced = command.number + 1;
     this.onSent();
     return this.untilEnd(command, slot, firstLookMs);
+  }
+
+  /** It was ended before its turn came in the shell. */
+  private neverGiven(command: Command, slot: Slot): Promise<ForegroundResult> {
+    this.prepared = undefined;
+    return this.settle(unknownEnd(command, this.host.cwd, neverStarted), slot);
   }
 
   private conclude(

@@ -11,6 +11,7 @@ import type { ShellHost } from './shell-host';
 
 const interruptGraceMs = 1000;
 const reportGraceMs = 1000;
+const startGraceMs = 2000;
 /** A signal to stop takes effect soon, not at once. */
 const stopMs = 5;
 /** A command may itself have sent its stderr to where the shell's goes. */
@@ -22,6 +23,8 @@ export async function endBackground(
   signal: SignalName | undefined,
   processes: () => ProcessIdentity[],
 ): Promise<void> {
+  // The shell may have been given it only just now: there is nobody to signal before there is a subshell.
+  if (command.subshell === undefined) await pauseUntil(Promise.race([command.started, command.finished]), startGraceMs);
   await endProcesses(signal ?? 'SIGTERM', processes, command.subshell);
   await pauseUntil(command.finished, reportGraceMs);
 }

@@ -6,11 +6,12 @@ export const journalVersion = 1;
 const identity = z.object({ pid: z.number().int().positive(), startTime: z.string() });
 const count = z.number().int().nonnegative();
 const stream = z.enum(['stdout', 'stderr']);
+const profile = z.enum(['clean', 'user']);
 
 /** What a session was created with. */
 const foundation = z.object({
   shell: z.string(),
-  profile: z.enum(['clean', 'user']),
+  profile,
   cwd: z.string(),
   env: z.record(z.string(), z.string()),
   envKeys: z.array(z.string()),
@@ -30,6 +31,8 @@ const condition = z.object({
   notes: z.array(z.string()),
   cwd: z.string(),
   snapshotUpTo: count,
+  /** Another than the session was created with if the shell failed with that. */
+  profile: profile.optional(),
   hasErrorTrap: z.boolean(),
   isShadowed: z.boolean(),
   mayInline: z.boolean().optional(),

@@ -1,4 +1,5 @@
 import { closeSync, openSync, renameSync, writeFileSync, writeSync } from 'node:fs';
+import { removeIfPossible } from './sweep';
 
 /** Notes that nobody has been told of yet may be lost with the process, so they wait for company. */
 const mostPending = 16 * 1024;
@@ -6,7 +7,7 @@ const smallestToRewrite = 256 * 1024;
 
 /**
  * What the next sidecar needs to go on with a session, should this one be killed: a line for everything that happens to it.
- * A session whose journal cannot be written works on, and is not adopted.
+ * A session whose journal cannot be written works on, and is not adopted: from half of it commands would be run twice.
  */
 export class Journal {
   private fd: number | undefined;
@@ -14,14 +15,22 @@ export class Journal {
   private later: (() => string)[] = [];
   private size = 0;
   private sizeWhenRewritten = 0;
+  /** Something could not be written, so it does not tell everything; then it is not there, until it could be written anew. */
+  private isBroken = false;
+  private isClosed = false;
 
+  /** `everything` is what it has to tell by now, in lines. */
   constructor(
     private readonly path: string,
+    private readonly everything: () => Iterable<string>,
     private readonly onBroken: (error: unknown) => void,
   ) {
-    this.attempt(() => {
+    try {
       this.fd = openSync(path, 'a', 0o600);
-    });
+    } catch (error) {
+      this.isBroken = true;
+      onBroken(error);
+    }
   }
 
   /** For later: it is written with what follows. */
@@ -39,11 +48,19 @@ export class Journal {
   flush(): void {
     this.addLater();
     const { pending, fd } = this;
-    if (pending === '' || fd === undefined) return;
+    if (pending === '' || this.isClosed) return;
+    if (this.isBroken || fd === undefined) {
+      this.rewrite();
+      return;
+    }
     this.pending = '';
-    this.attempt(() => {
-      this.size += writeSync(fd, pending);
-    });
+    try {
+      const written = writeSync(fd, pending);
+      this.size += written;
+      if (written < Buffer.byteLength(pending)) throw new Error('The disk took only a part.');
+    } catch (error) {
+      this.break(error);
+    }
   }
 
   /** Whether most of it is about what is long over. */
@@ -51,23 +68,34 @@ export class Journal {
     return this.size > smallestToRewrite && this.size > 4 * this.sizeWhenRewritten;
   }
 
-  /** Begins anew with these lines, which must tell everything. */
-  rewrite(lines: Iterable<string>): void {
-    const text = `${[...lines].join('\n')}\n`;
+  /** Begins anew with what there is to tell. Where there is no room for that, one that tells everything stays. */
+  rewrite(): void {
+    if (this.isClosed) return;
+    if (this.isWhole) this.flush();
+    const text = `${[...this.everything()].join('\n')}\n`;
+    const aside = `${this.path}.new`;
     this.pending = '';
     this.later = [];
-    this.attempt(() => {
-      writeFileSync(`${this.path}.new`, text, { mode: 0o600 });
-      renameSync(`${this.path}.new`, this.path);
-      const old = this.fd;
-      this.fd = openSync(this.path, 'a', 0o600);
-      if (old !== undefined) closeSync(old);
-      this.size = this.sizeWhenRewritten = Buffer.byteLength(text);
-    });
+    let fd: number | undefined;
+    try {
+      fd = openSync(aside, 'w', 0o600);
+      writeFileSync(fd, text);
+      renameSync(aside, this.path);
+    } catch (error) {
+      if (fd !== undefined) closeSync(fd);
+      removeIfPossible(aside);
+      if (!this.isWhole) this.break(error);
+      return;
+    }
+    if (this.fd !== undefined) closeSync(this.fd);
+    this.fd = fd;
+    this.size = this.sizeWhenRewritten = Buffer.byteLength(text);
+    this.isBroken = false;
   }
 
   close(): void {
     this.flush();
+    this.isClosed = true;
     if (this.fd !== undefined) closeSync(this.fd);
     this.fd = undefined;
   }
@@ -79,11 +107,13 @@ export class Journal {
     for (const line of later) this.pending += `${line()}\n`;
   }
 
-  private attempt(work: () => void): void {
-    try {
-      work();
-    } catch (error) {
-      this.onBroken(error);
-    }
+  private get isWhole(): boolean {
+    return !this.isBroken && this.sizeWhenRewritten > 0;
+  }
+
+  private break(error: unknown): void {
+    if (!this.isBroken) this.onBroken(error);
+    this.isBroken = true;
+    removeIfPossible(this.path);
   }
 }

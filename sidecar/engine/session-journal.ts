@@ -29,18 +29,19 @@ export class SessionJournal {
   /** Commands that were forgotten since the last idle moment. A note that is lost costs only room. */
   private forgottenNumbers: number[] = [];
   private flushTimer: NodeJS.Timeout | undefined;
+  private isDestroyed = false;
 
   constructor(
     path: string,
     private readonly subject: JournalSubject,
     onBroken: (error: unknown) => void,
   ) {
-    this.journal = new Journal(path, onBroken);
+    this.journal = new Journal(path, () => this.lines(), onBroken);
   }
 
   /** Writes everything anew. */
   rewrite(): void {
-    this.journal.rewrite(this.lines());
+    this.journal.rewrite();
   }
 
   taken(command: Command): void {
@@ -105,6 +106,7 @@ export class SessionJournal {
   }
 
   destroyed(): void {
+    this.isDestroyed = true;
     this.noteNow(['destroyed']);
     reach('destroy-begun');
   }
@@ -136,6 +138,7 @@ export class SessionJournal {
     yield line(['session', journalVersion, this.subject.foundation]);
     yield line(['condition', this.subject.condition()]);
     for (const command of this.subject.commands()) yield* linesOf(command);
+    if (this.isDestroyed) yield line(['destroyed']);
   }
 }
 

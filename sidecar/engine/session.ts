@@ -15,6 +15,7 @@ import { findProcess, openFiles } from '../processes/process-table';
 import { systemFailure } from '../system-failure';
 import { Background } from './background';
 import { Command, type CommandRequest, type Ending } from './command';
+import { neverStarted } from './command-end';
 import { SessionFiles } from './command-files';
 import { Foreground } from './foreground';
 import { endBackground, endForeground } from './interruption';
@@ -106,7 +107,7 @@ export class Session {
         },
       );
     } catch (error) {
-      this.files.dispose();
+      this.files.leave();
       throw error;
     }
     this.foreground = new Foreground(this.host, this.files, () => this.forgetOldCommands());
@@ -118,6 +119,7 @@ export class Session {
         this.changed(command);
       },
       (command, end, slot) => {
+        if (this.isTerminated) return;
         this.finish(command, end);
         this.letGo(command, slot);
       },
@@ -246,7 +248,7 @@ export class Session {
   async interrupt(command: Command, why: 'cancelled' | 'timed_out', signal?: SignalName): Promise<void> {
     if (command.state === 'queued') {
       this.queued--;
-      const notes = ['It was never started.'];
+      const notes = [neverStarted];
       this.finish(command, { outcome: why, exitCode: null, signal: null, cwd: this.cwd, notes });
       command.output.end();
       this.publication.ended(command);
@@ -270,6 +272,8 @@ export class Session {
       this.background.abandon(command, 'It would not end and may still be there.');
       return;
     }
+    // Then it is not given to the shell any more.
+    if (this.foreground.isPreparing(command)) return command.finished;
     await endForeground(command, signal, {
       shell: this.host,
       processes,
@@ -417,9 +421,7 @@ export class Session {
       if (resumed === 'uncertain') this.resumeUncertain(command, slot);
     } else {
       void this.mutex.runExclusive(() =>
-        this.performForeground(command, slot, 'resume').catch((error: unknown) =>
-          this.failUnlessTerminated(command, error),
-        ),
+        this.performForeground(command, slot, 'resume').catch((error: unknown) => this.failUnlessOver(command, error)),
       );
     }
     const timer = this.startTimer(command);
@@ -440,7 +442,7 @@ export class Session {
       else await this.background.giveAgain(command, slot);
     };
     void this.mutex.runExclusive(() =>
-      giveUnlessGiven().catch((error: unknown) => this.failUnlessTerminated(command, error)),
+      giveUnlessGiven().catch((error: unknown) => this.failUnlessOver(command, error)),
     );
   }
 
@@ -502,11 +504,13 @@ export class Session {
 
   private async perform(command: Command): Promise<void> {
     if (command.isFinished || this.isTerminated) return;
-    this.queued--;
     try {
-      const taken = this.slots.take();
+      const taken = command.request.stdin.kind === 'open' ? this.slots.takeWithInput() : this.slots.take();
+      if (taken instanceof Promise) this.journal.flush();
       const slot = taken instanceof Promise ? await taken : taken;
       if (this.isTerminated) return;
+      if (command.isFinished) return this.slots.giveBack(slot);
+      this.queued--;
       this.options.logs.saveFor(command.request.text);
       command.slot = slot;
       command.begin();
@@ -517,12 +521,15 @@ export class Session {
       else await this.performForeground(command, slot, 'run');
       if (timer !== undefined) void command.finished.then(() => clearTimeout(timer));
     } catch (error) {
-      this.failUnlessTerminated(command, error);
+      if (command.state === 'queued') this.queued--;
+      this.failUnlessOver(command, error);
     }
   }
 
-  private failUnlessTerminated(command: Command, error: unknown): void {
-    if (!this.isTerminated) this.fail(command, this.explain(error));
+  private failUnlessOver(command: Command, error: unknown): void {
+    if (this.isTerminated) return;
+    const why = this.explain(error);
+    if (!command.isFinished) this.fail(command, why);
   }
 
   private explain(error: unknown): LimpetError {

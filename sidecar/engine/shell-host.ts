@@ -21,6 +21,7 @@ export interface HostCondition {
   notes: string[];
   cwd: string;
   snapshotUpTo: number;
+  profile?: Profile | undefined;
 }
 
 /** How a shell ended, and the last command it had been given. */
@@ -137,6 +138,8 @@ export class ShellHost {
       await this.exited;
       this.channel.takeBackLines();
       await this.startFresh();
+      // It was never given anything, and the one that is there has not ended.
+      this.ended = undefined;
     }
   }
 
@@ -152,6 +155,7 @@ export class ShellHost {
     this.snapshots.upTo = snapshotUpTo;
     this.hasCaughtUp = false;
     this.ended = saved.ended;
+    this.profile = saved.profile ?? this.profile;
     const process = ShellProcess.adopt(shell, this.options.directory, saved.ended);
     if (saved.ended !== undefined || shell === undefined || !isAlive(shell)) this.endUnfinished();
     // It may have been stopped by a sidecar that was about to interrupt it, and did not live to continue it.
@@ -160,8 +164,8 @@ export class ShellHost {
   }
 
   get condition(): HostCondition {
-    const { identity, ended, since, restarts, notes, cwd, snapshots } = this;
-    return { shell: identity, ended, since, restarts, notes, cwd, snapshotUpTo: snapshots.upTo };
+    const { identity, ended, since, restarts, notes, cwd, snapshots, profile } = this;
+    return { shell: identity, ended, since, restarts, notes, cwd, snapshotUpTo: snapshots.upTo, profile };
   }
 
   /** Makes sure that there is a shell, which may have ended while nothing ran. Answers with what had to be done. */

@@ -29,6 +29,15 @@ export function disown(directory: string): void {
   nameOwner(directory, nobody);
 }
 
+/** One that could not be gone on with may be by the next sidecar. */
+export function disownIfPossible(directory: string): void {
+  try {
+    disown(directory);
+  } catch {
+    // Then it is when this one is gone.
+  }
+}
+
 /** In one step: a session whose owner cannot be read would be nobody's to go on with. */
 function nameOwner(directory: string, owner: ProcessIdentity | typeof nobody): void {
   const path = join(directory, ownerFile);

@@ -30,6 +30,23 @@ export function readSocket(fd: number, receive: Receive): Socket {
   return socket;
 }
 
+/** Whether nobody has a FIFO open, for reading or for writing. */
+export function isFifoUnused(path: string): boolean {
+  try {
+    closeSync(openSync(path, constants.O_WRONLY | constants.O_NONBLOCK));
+    return false;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENXIO') return false;
+  }
+  const reader = new FifoReader(path);
+  reader.open(() => {});
+  try {
+    return reader.drain() === 'closed';
+  } finally {
+    reader.close();
+  }
+}
+
 /**
  * The reading end of a FIFO. While it is only drained its descriptor can be kept and used for one command after the other;
  * following it costs a socket, so that is done only for commands that take their time.

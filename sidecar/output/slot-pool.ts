@@ -1,3 +1,4 @@
+import { isFifoUnused } from './fifo';
 import { Slot } from './slot';
 
 /** The slots of one session that no command uses. The same one is taken again and again while commands are short. */
@@ -17,6 +18,12 @@ export class SlotPool {
   /** At once if one is free; otherwise one more is made. */
   take(): Slot | Promise<Slot> {
     return this.free.pop() ?? this.add();
+  }
+
+  /** One whose input nobody has open: what was left in it, or is still read by somebody, is another command's. */
+  takeWithInput(): Slot | Promise<Slot> {
+    const unused = this.free.findLast(({ inputPath }) => isFifoUnused(inputPath));
+    return (unused && this.claim(unused.number)) ?? this.add();
   }
 
   /** A certain slot, for a command that already has it; nothing if there is none of that number. */

@@ -10,6 +10,7 @@ const newline = 0x0a;
 export class Slot {
   readonly stdoutPath: string;
   readonly stderrPath: string;
+  readonly inputPath: string;
   private readonly stdout: FifoReader;
   private readonly stderr: FifoReader;
   private output: CommandOutput | undefined;
@@ -23,6 +24,7 @@ export class Slot {
   ) {
     this.stdoutPath = `${directory}/o${number}`;
     this.stderrPath = `${directory}/e${number}`;
+    this.inputPath = `${directory}/i${number}`;
     this.stdout = new FifoReader(this.stdoutPath);
     this.stderr = new FifoReader(this.stderrPath);
   }

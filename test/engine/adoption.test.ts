@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, renameSync, utimesSync, writeFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Engine } from '../../sidecar/engine/engine';
@@ -524,6 +524,64 @@ for (const shell of shells) {
         await letGo('gate');
         assert.equal((await whole(engine, commandId)).exitCode, 3);
       });
+    });
+
+    it('goes on with a shell that was started without its rc files, and does not read them later either', async () => {
+      const home = join(succession.root, 'home');
+      await mkdir(home);
+      for (const name of ['.bashrc', '.zshrc']) writeFileSync(join(home, name), 'exit 7\n');
+      const made = await first.create({ shell, cwd, profile: 'user', env: { HOME: home } });
+      sessionId = made.sessionId;
+      await first.run({ sessionId, command: 'kept=1' });
+      const command = `echo ran >> runs; ${held('gate')}; (exit 5)`;
+      const { commandId } = await first.start({ sessionId, command });
+      await appears('gate');
+      const engine = await handedOver();
+      await letGo('gate');
+      assert.equal((await whole(engine, commandId)).exitCode, 5);
+      assert.equal(readFileSync(file('runs'), 'utf8'), 'ran\n');
+      assert.equal((await engine.run({ sessionId, command: 'echo $kept; exit 3' })).stdout, '1\n');
+      assert.equal((await engine.run({ sessionId, command: 'echo $kept' })).stdout, '1\n');
+    });
+
+    it('goes on with a session in which an answer to its question is swallowed', async () => {
+      await first.run({ sessionId, command: 'kept=1; command() { :; }; print() { :; }; printf() { :; }' });
+      const engine = await handedOver();
+      assert.equal((await engine.run({ sessionId, command: 'echo $kept' })).stdout, '1\n');
+    });
+
+    it('knows a command whose output had yet to be given a place when the sidecar was killed', async () => {
+      for (let n = 0; n < 3; n++) await first.start({ sessionId, command: 'sleep 300', background: true });
+      const { commandId } = await first.start({ sessionId, command: 'echo ran >> runs; (exit 3)' });
+      const engine = await killed();
+      assert.equal((await whole(engine, commandId)).exitCode, 3);
+      assert.equal(readFileSync(file('runs'), 'utf8'), 'ran\n');
+    });
+
+    it('leaves it to the next one to say how a command ended that is being stopped', async () => {
+      const command = 'trap "" TERM; : > gate; while :; do sleep 0.05; done';
+      const { commandId } = await first.start({ sessionId, command, background: true });
+      await appears('gate');
+      const stopping = first.call('cancel', { commandId }).catch((error: Error) => error.message);
+      await noted('["interrupted",1');
+      const engine = await handedOver();
+      assert.equal(await stopping, 'shutting_down');
+      const { outcome, exitCode } = await whole(engine, commandId);
+      assert.equal(outcome, 'cancelled');
+      const published = join(succession.stateDir, 'sessions', sessionId, '1.exit');
+      await until('it is published', () => existsSync(published));
+      assert.equal(readFileSync(published, 'utf8'), `${exitCode ?? 'unknown'}\n`);
+    });
+
+    it('leaves a session alone that it cannot open, and the next one goes on with it', async () => {
+      await first.run({ sessionId, command: 'kept=1' });
+      await first.kill();
+      const directory = join(succession.runtimeDir, 'sessions', sessionId);
+      renameSync(join(directory, 'ctl'), join(directory, 'away'));
+      assert.deepEqual((await succession.next()).listSessions(), []);
+      renameSync(join(directory, 'away'), join(directory, 'ctl'));
+      const engine = await succession.next();
+      assert.equal((await engine.run({ sessionId, command: 'echo $kept' })).stdout, '1\n');
     });
 
     it('is not misled by a damaged journal', async () => {

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { setImmediate as immediate } from 'node:timers/promises';
 import { LimpetError } from '../../protocol/errors';
 import { fails, forEachShell } from '../helpers/engine';
@@ -137,6 +139,22 @@ forEachShell('Input', (suite) => {
     await cat.cancel();
     await waiting;
     await before.cancel();
+  });
+
+  it('gives no command what another has left unread, or still reads', async () => {
+    const { session } = suite;
+    const go = join(session.cwd, 'go');
+    const leaver = await session.start(
+      `setsid -f sleep 300 >/dev/null 2>&1; echo on; while [ ! -e ${go} ]; do sleep 0.01; done`,
+      { keepStdinOpen: true },
+    );
+    await leaver.wait([{ output: 'on' }]);
+    await leaver.input('not for others\n');
+    const queued = await session.start('cat', { keepStdinOpen: true });
+    await writeFile(go, '');
+    await queued.input('for this one\n');
+    await queued.end();
+    assert.equal((await queued.wait()).stdout, 'for this one\n');
   });
 
   it('goes on when the command ends without reading its input', async () => {
