@@ -16,7 +16,7 @@ import { newSessionId } from './ids';
 import { isDirectory } from './recovery';
 import { Session } from './session';
 import { SessionDirectories, SessionDirectory } from './session-directory';
-import { disownIfPossible, type Orphan, own, sweep } from './sweep';
+import { disown, type Orphan, own, sweep } from './sweep';
 import { waitFor } from './waiting';
 
 export type { Emit } from '../output/follow';
@@ -242,9 +242,9 @@ export class Engine {
         `Command ${commandId} was started without keep_stdin_open, so it has no input to write to.`,
       );
     }
-    if (!input.isOpen) throw failure.invalidParams(`The input of command ${commandId} was already ended.`);
+    if (!input.isOpen) throw inputEnded(commandId);
     if (data !== '' && !(await input.write(Buffer.from(data, encoding))))
-      throw command.error ?? failure.commandFinished(commandId);
+      throw command.error ?? (command.isFinished ? failure.commandFinished(commandId) : inputEnded(commandId));
     if (eof === true) session.endInput(command);
   }
 
@@ -314,10 +314,19 @@ export class Engine {
   /** Ends without ending any session: whoever opens the same directories next goes on with them. Loses nothing. */
   async leave(): Promise<void> {
     this.closing ??= (async () => {
-      for (const session of this.sessions.values()) session.leave();
+      for (const session of this.sessions.values()) this.leaveSession(session);
       await this.dispose();
     })();
     return this.closing;
+  }
+
+  /** What happens to one keeps no other from being left. */
+  private leaveSession(session: Session): void {
+    try {
+      session.leave();
+    } catch (error) {
+      this.log.error({ sessionId: session.id, err: error }, 'a session could not be left in order');
+    }
   }
 
   private adopt({ sessionId, directory, saved }: Orphan): void {
@@ -343,7 +352,7 @@ export class Engine {
       this.log.info({ sessionId, commands: session.commands.size }, 'session adopted');
     } catch (error) {
       this.log.error({ sessionId, err: error }, 'a session could not be adopted and was left alone');
-      disownIfPossible(directory);
+      disown(directory);
     }
   }
 
@@ -443,6 +452,8 @@ export class Engine {
     for (const listener of this.listeners) listener(event);
   }
 }
+
+const inputEnded = (commandId: string) => failure.invalidParams(`The input of command ${commandId} was already ended.`);
 
 function snapshotOf(session: Session, command: Command): CommandSnapshot {
   const snapshot = command.snapshot();

@@ -1,9 +1,10 @@
-import { closeSync, openSync, renameSync, writeFileSync, writeSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, renameSync, writeFileSync, writeSync } from 'node:fs';
 import { removeIfPossible } from './sweep';
 
 /** Notes that nobody has been told of yet may be lost with the process, so they wait for company. */
 const mostPending = 16 * 1024;
 const smallestToRewrite = 256 * 1024;
+const retryMs = 200;
 
 /**
  * What the next sidecar needs to go on with a session, should this one be killed: a line for everything that happens to it.
@@ -18,6 +19,7 @@ export class Journal {
   /** Something could not be written, so it does not tell everything; then it is not there, until it could be written anew. */
   private isBroken = false;
   private isClosed = false;
+  private retrying: NodeJS.Timeout | undefined;
 
   /** `everything` is what it has to tell by now, in lines. */
   constructor(
@@ -27,9 +29,13 @@ export class Journal {
   ) {
     try {
       this.fd = openSync(path, 'a', 0o600);
+      this.size = this.sizeWhenRewritten = fstatSync(this.fd).size;
+      // Its last line may have been cut short.
+      if (this.size > 0) this.pending = '\n';
     } catch (error) {
       this.isBroken = true;
       onBroken(error);
+      this.retryLater();
     }
   }
 
@@ -48,18 +54,17 @@ export class Journal {
   flush(): void {
     this.addLater();
     const { pending, fd } = this;
-    if (pending === '' || this.isClosed) return;
-    if (this.isBroken || fd === undefined) {
-      this.rewrite();
-      return;
-    }
     this.pending = '';
+    // A broken one is written anew, with this.
+    if (pending === '' || fd === undefined) return;
     try {
       const written = writeSync(fd, pending);
       this.size += written;
       if (written < Buffer.byteLength(pending)) throw new Error('The disk took only a part.');
     } catch (error) {
       this.break(error);
+      // There is now the room that it took.
+      this.rewrite();
     }
   }
 
@@ -68,7 +73,7 @@ export class Journal {
     return this.size > smallestToRewrite && this.size > 4 * this.sizeWhenRewritten;
   }
 
-  /** Begins anew with what there is to tell. Where there is no room for that, one that tells everything stays. */
+  /** Begins anew with what there is to tell. Where there is no room for that, one that has told everything stays. */
   rewrite(): void {
     if (this.isClosed) return;
     if (this.isWhole) this.flush();
@@ -91,11 +96,20 @@ export class Journal {
     this.fd = fd;
     this.size = this.sizeWhenRewritten = Buffer.byteLength(text);
     this.isBroken = false;
+    clearInterval(this.retrying);
+    this.retrying = undefined;
   }
 
   close(): void {
+    if (this.isBroken) this.rewrite();
     this.flush();
+    this.discard();
+  }
+
+  /** As close, without writing what is not written yet. */
+  discard(): void {
     this.isClosed = true;
+    clearInterval(this.retrying);
     if (this.fd !== undefined) closeSync(this.fd);
     this.fd = undefined;
   }
@@ -114,6 +128,13 @@ export class Journal {
   private break(error: unknown): void {
     if (!this.isBroken) this.onBroken(error);
     this.isBroken = true;
+    if (this.fd !== undefined) closeSync(this.fd);
+    this.fd = undefined;
     removeIfPossible(this.path);
+    this.retryLater();
+  }
+
+  private retryLater(): void {
+    this.retrying ??= setInterval(() => this.rewrite(), retryMs).unref();
   }
 }

@@ -129,6 +129,12 @@ export class SessionJournal {
     this.journal.close();
   }
 
+  /** As close, without writing what is not written yet. */
+  discard(): void {
+    clearTimeout(this.flushTimer);
+    this.journal.discard();
+  }
+
   private noteNow(record: JournalRecord): void {
     this.journal.noteLine(line(record));
     this.journal.flush();

@@ -158,7 +158,12 @@ export class Session {
   /** Goes on with a session of a sidecar that is gone: its shell, its commands and its queue. */
   static adopt(options: SessionOptions, saved: SavedSession): Session {
     const session = new Session(options);
-    session.resume(saved);
+    try {
+      session.resume(saved);
+    } catch (error) {
+      session.letAlone();
+      throw error;
+    }
     return session;
   }
 
@@ -336,6 +341,18 @@ export class Session {
     disown(this.options.directory.path);
   }
 
+  /** What was begun to be gone on with goes no further here: another sidecar may have more luck. */
+  private letAlone(): void {
+    this.destroying = Promise.resolve();
+    this.host.retire();
+    this.enter('terminated');
+    this.stopTimers();
+    this.slots.dispose();
+    this.files.leave();
+    this.host.dispose();
+    this.journal.discard();
+  }
+
   /** What somebody was shown of the output must be known to whoever goes on with it. */
   noteOutput(): void {
     this.journal.flush();
@@ -377,7 +394,7 @@ export class Session {
     this.host.resume(condition, Math.max(0, ...commands.filter(isBegun).map(({ number }) => number)));
     this.enter('idle');
     const isBusy = commands.some((command) => isBegun(command) && command.ended === undefined);
-    if (!isBusy) void this.mutex.runExclusive(() => this.foreground.getToKnow());
+    if (!isBusy) this.resumeInTurn(() => this.foreground.getToKnow());
     for (const command of commands) this.resumeCommand(command);
     this.journal.rewrite();
     this.restartIdleTimer();
@@ -396,8 +413,12 @@ export class Session {
       if (command.request.stdin.kind === 'open') this.files.keepInputOpen(command);
       if (saved.inputEnded === true) this.endInput(command);
       this.queued++;
-      void this.mutex.runExclusive(() => this.perform(command));
+      this.resumeInTurn(() => this.perform(command));
     }
+  }
+
+  private resumeInTurn(work: () => Promise<void>): void {
+    void this.mutex.runExclusive(() => (this.isTerminated ? undefined : work()));
   }
 
   private resumeEnded(command: Command, slot: Slot | undefined): void {
@@ -420,7 +441,7 @@ export class Session {
       const resumed = this.background.resume(command, slot, saved.subshell);
       if (resumed === 'uncertain') this.resumeUncertain(command, slot);
     } else {
-      void this.mutex.runExclusive(() =>
+      this.resumeInTurn(() =>
         this.performForeground(command, slot, 'resume').catch((error: unknown) => this.failUnlessOver(command, error)),
       );
     }
@@ -441,9 +462,7 @@ export class Session {
       if (isGiven) this.background.lookAfter(command);
       else await this.background.giveAgain(command, slot);
     };
-    void this.mutex.runExclusive(() =>
-      giveUnlessGiven().catch((error: unknown) => this.failUnlessOver(command, error)),
-    );
+    this.resumeInTurn(() => giveUnlessGiven().catch((error: unknown) => this.failUnlessOver(command, error)));
   }
 
   /** What the session's processes are known by. */

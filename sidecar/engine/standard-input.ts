@@ -9,6 +9,9 @@ const retryMs = 5;
 /** What a FIFO takes while nobody reads it. More that comes before its command's turn waits, as it does later. */
 const mostEarlyBytes = 64 * 1024;
 
+/** A command that nobody has kept the input of is taken to run if it was not started anew by then. */
+const certainAfterMs = 5000;
+
 const keeping = 'sleep 2147483647';
 
 /** The process that keeps an input open, for when a sidecar had no time to note which it is. */
@@ -32,6 +35,7 @@ export class StandardInput {
   private late: { data: Buffer; answer: (isTaken: boolean) => void }[] = [];
   /** Nobody has kept it, so its command has read its end, unless it has yet to be started. */
   private isUncertain = false;
+  private hasReadEnd = false;
   private isEnding = false;
   private isDisposed = false;
   private hasOpened: ((path: string) => boolean) | undefined;
@@ -48,6 +52,7 @@ export class StandardInput {
     // A sidecar that is gone had opened it for a command that it did not come to start.
     if (this.socket !== undefined) return;
     this.isUncertain = false;
+    this.hasReadEnd = false;
     const socket = this.connect(path);
     // All at once, for which there is room: in pieces it takes more.
     if (this.early.length > 0) socket.write(Buffer.concat(this.early));
@@ -61,6 +66,7 @@ export class StandardInput {
   resume(path: string, keeper: ProcessIdentity | undefined): void {
     if (keeper === undefined || !isAlive(keeper)) {
       this.isUncertain = true;
+      setTimeout(() => this.giveUp(), certainAfterMs).unref();
       return;
     }
     this.keeper = keeper;
@@ -79,7 +85,18 @@ export class StandardInput {
   }
 
   get isOpen(): boolean {
-    return !this.isEnding && !this.isDisposed;
+    return !this.isEnding && !this.isDisposed && !this.hasReadEnd;
+  }
+
+  /** By now a shell that was never given the command would have said so. */
+  private giveUp(): void {
+    if (!this.isUncertain) return;
+    this.hasReadEnd = true;
+    this.refuseLate();
+  }
+
+  private refuseLate(): void {
+    for (const { answer } of this.late.splice(0)) answer(false);
   }
 
   /** Resolves when the command has room for it; false if it went away meanwhile. */
@@ -120,7 +137,7 @@ export class StandardInput {
   leave(): void {
     if (this.isDisposed) return;
     this.isDisposed = true;
-    for (const { answer } of this.late.splice(0)) answer(false);
+    this.refuseLate();
     this.socket?.destroy();
     if (this.hold !== undefined) closeSync(this.hold);
   }

@@ -26,23 +26,25 @@ let self: ProcessIdentity | undefined;
 
 /** Marks a session directory as left for another process. */
 export function disown(directory: string): void {
-  nameOwner(directory, nobody);
-}
-
-/** One that could not be gone on with may be by the next sidecar. */
-export function disownIfPossible(directory: string): void {
   try {
-    disown(directory);
+    nameOwner(directory, nobody);
   } catch {
-    // Then it is when this one is gone.
+    // It is nobody's when this process is gone.
   }
 }
 
-/** In one step: a session whose owner cannot be read would be nobody's to go on with. */
+/** In one step if possible: a session whose owner cannot be read would be nobody's to go on with. */
 function nameOwner(directory: string, owner: ProcessIdentity | typeof nobody): void {
   const path = join(directory, ownerFile);
-  writeFileSync(`${path}.new`, JSON.stringify(owner), { mode: 0o600 });
-  renameSync(`${path}.new`, path);
+  const text = JSON.stringify(owner);
+  try {
+    writeFileSync(`${path}.new`, text, { mode: 0o600 });
+    renameSync(`${path}.new`, path);
+  } catch {
+    // On a full disk there is still the room of the one before.
+    removeIfPossible(`${path}.new`);
+    writeFileSync(path, text, { mode: 0o600 });
+  }
 }
 
 /** The name of a directory that this process is about to make its own. */

@@ -584,6 +584,23 @@ for (const shell of shells) {
       assert.equal((await engine.run({ sessionId, command: 'echo $kept' })).stdout, '1\n');
     });
 
+    it('goes no further with a session of which it can open only a part, so that nothing is run twice', async () => {
+      const order = (word: string) => `echo ${word} >> order`;
+      const running = await first.start({ sessionId, command: `${held('gate')}; ${order('one')}` });
+      await appears('gate');
+      const queued = await first.start({ sessionId, command: order('two') });
+      const open = await first.start({ sessionId, command: `cat; ${order('three')}`, background: true });
+      await first.kill();
+      const out = join(succession.runtimeDir, 'sessions', sessionId, 'o0');
+      renameSync(out, `${out}.away`);
+      assert.deepEqual((await succession.next()).listSessions(), []);
+      renameSync(`${out}.away`, out);
+      const engine = await succession.next();
+      await letGo('gate');
+      for (const { commandId } of [running, queued, open]) assert.equal((await whole(engine, commandId)).exitCode, 0);
+      assert.equal(readFileSync(file('order'), 'utf8'), 'one\ntwo\nthree\n');
+    });
+
     it('is not misled by a damaged journal', async () => {
       await first.run({ sessionId, command: 'a=1' });
       await first.kill();

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Journal } from '../../sidecar/engine/journal';
+import { until } from '../helpers/engine';
 
 describe('A session’s journal', () => {
   let directory = '';
@@ -30,16 +31,37 @@ describe('A session’s journal', () => {
   });
   afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
-  it('that could not be written is not there, and whole again as soon as it can be', () => {
+  it('that could not be written is written anew', () => {
     symlinkSync('/dev/full', path);
     const journal = open();
     note(journal, 'one');
-    assert.ok(!existsSync(path));
     assert.equal(troubles, 1);
+    assert.equal(written(), 'one\n');
     note(journal, 'two');
     assert.equal(written(), 'one\ntwo\n');
-    note(journal, 'three');
-    assert.equal(written(), 'one\ntwo\nthree\n');
+    journal.close();
+  });
+
+  it('is not there while it cannot be written, and whole again as soon as it can be', async () => {
+    symlinkSync('/dev/full', path);
+    mkdirSync(`${path}.new`);
+    const journal = open();
+    note(journal, 'one');
+    assert.ok(!existsSync(path));
+    note(journal, 'two');
+    assert.equal(troubles, 1);
+    await until('it is there', () => existsSync(path));
+    assert.equal(written(), 'one\ntwo\n');
+    journal.close();
+  });
+
+  it('that another sidecar left stays when there is no room to write it anew', () => {
+    writeFileSync(path, 'one\ncut sho');
+    const journal = open();
+    mkdirSync(`${path}.new`);
+    journal.noteLine('two');
+    journal.rewrite();
+    assert.equal(written(), 'one\ncut sho\ntwo\n');
     journal.close();
   });
 
