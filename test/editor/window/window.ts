@@ -121,10 +121,20 @@ export class EditorWindow {
   private async listCommand(title: string): Promise<Locator> {
     // Our commands are in the palette once our icon is in the activity bar.
     await this.icon.waitFor();
-    await this.page.keyboard.press('F1');
-    await this.input.fill(`>${title}`);
     const entry = this.page.getByRole('option', { name: title }).first();
-    await entry.waitFor();
+    const isListed = await this.waitFor(
+      async () => {
+        await this.page.keyboard.press('F1');
+        await this.input.fill(`>${title}`);
+        // A palette that opens while another list is closing may stay empty; a person would open it again.
+        return entry.waitFor({ timeout: 5000 }).then(
+          () => true,
+          () => this.page.keyboard.press('Escape').then(() => false),
+        );
+      },
+      (isVisible) => isVisible,
+    );
+    assert.ok(isListed, `${title} is in the palette`);
     return entry;
   }
 
