@@ -9,7 +9,7 @@ import { Hub } from './hub';
 import { Random } from './random';
 import { Rest } from './rest';
 import { Subject } from './subject';
-import { Tally } from './tally';
+import { oneRead, Tally } from './tally';
 import { directories, Worker } from './worker';
 
 const usage = `soak [--minutes N] [--sessions N] [--seed N] [--kill] [--kills N] [--hand-overs N]
@@ -34,7 +34,7 @@ const sampleMs = 2000;
 const restEveryMs = 60_000;
 /** The resident set is looked at so often, and the least counts: what one look has more is not yet given back. */
 const looksAtRest = 5;
-const most = { rssPerTenMinutes: 0.01, descriptorsPerTenMinutes: 0, readBytes: 64 * 1024 };
+const most = { rssPerTenMinutes: 0.01, descriptorsPerTenMinutes: 0 };
 const longEnoughMinutes = 10;
 
 async function main(): Promise<number> {
@@ -238,7 +238,7 @@ function report(outcome: Outcome): number {
   }
   const { kills, handOvers } = hub.departures;
   if (kills === 0) bound(tally.lost.stdout + tally.lost.stderr === 0, 'lost bytes');
-  bound(tally.mostLostAtOnce <= most.readBytes * Math.max(1, kills), 'bytes lost at once');
+  bound(tally.mostLostPerKill <= oneRead, 'bytes lost at once');
 
   const atRestOf = (of: (one: Sample) => number | string) => steady.map(of).filter(isEnd).join(' → ');
   const signed = (value: number, digits = 2) => `${value >= 0 ? '+' : ''}${value.toFixed(digits)}`;
@@ -251,7 +251,7 @@ function report(outcome: Outcome): number {
         ? [
             `kills               ${kills}, while commands ran: ${tally.survived.kills} times in all`,
             `hand-overs          ${handOvers}, while commands ran: ${tally.survived.handOvers} times in all`,
-            `bytes lost          stdout ${tally.lost.stdout}, stderr ${tally.lost.stderr}; at most ${tally.mostLostAtOnce} of one command`,
+            `bytes lost          stdout ${tally.lost.stdout}, stderr ${tally.lost.stderr}; at most ${tally.mostLostPerKill} of one stream by one kill`,
           ]
         : []),
       ...(steady.length < 2

@@ -1,6 +1,8 @@
+import { leastCuts } from './cuts';
 import type { Departures } from './hub';
 
-const oneRead = 64 * 1024;
+/** What a sidecar that is killed may lose of a stream. */
+export const oneRead = 64 * 1024;
 const mostListed = 20;
 
 export interface Streams {
@@ -16,13 +18,16 @@ export class Tally {
   mismatches = 0;
   readonly listed: string[] = [];
   readonly lost = { stdout: 0, stderr: 0 };
-  mostLostAtOnce = 0;
+  /** Of one stream of one command, by the kills that this command saw. */
+  mostLostPerKill = 0;
+
+  constructor(private readonly say: (line: string) => void = console.log) {}
 
   mismatch(what: string): void {
     this.mismatches++;
     if (this.listed.length < mostListed) {
       this.listed.push(what);
-      console.log(`MISMATCH ${what.slice(0, 2000)}`);
+      this.say(`MISMATCH ${what.slice(0, 2000)}`);
     }
   }
 
@@ -31,26 +36,23 @@ export class Tally {
     if (one !== other) this.mismatch(`${what}: got ${one}, expected ${other}`);
   }
 
-  /** Output must be exact; a sidecar that was killed may have lost one read of each stream. */
-  sameOutput(what: string, got: Streams, expected: Streams, departed: Departures): void {
+  /** Output must be exact; each sidecar that was killed may have lost one read of each stream, and nothing else. */
+  sameOutput(what: string, got: Streams, expected: Streams, { kills, handOvers }: Departures): void {
     for (const stream of ['stdout', 'stderr'] as const) {
       const [have, want] = [got[stream], expected[stream]];
       if (have.equals(want)) continue;
-      const missing = want.length - have.length;
-      const isCut = missing > 0 && commonStart(have, want) + commonEnd(have, want) >= have.length;
-      const mayBeCut = departed.kills > 0 && missing <= oneRead * departed.kills;
-      // After several kills there may be several cuts; then only the amount is checked.
-      if (!mayBeCut || missing < 0 || (departed.kills === 1 && !isCut)) {
-        const { kills, handOvers } = departed;
+      const missing = Math.max(0, want.length - have.length);
+      if (leastCuts(have, want, { count: kills, bytes: oneRead }) === undefined) {
         const first = commonStart(have, want);
         this.mismatch(
           `${what}: ${stream} has ${have.length} bytes instead of ${want.length}, differs from ${first} on, ` +
-            `${kills} kills, ${handOvers} hand-overs: ${JSON.stringify(have.subarray(first, first + 60).toString())} ` +
+            `has the last ${commonEnd(have, want)} again, ${kills} kills, ${handOvers} hand-overs: ` +
+            `${JSON.stringify(have.subarray(first, first + 60).toString())} ` +
             `instead of ${JSON.stringify(want.subarray(first, first + 60).toString())}`,
         );
       }
-      this.lost[stream] += Math.max(0, missing);
-      this.mostLostAtOnce = Math.max(this.mostLostAtOnce, missing);
+      this.lost[stream] += missing;
+      this.mostLostPerKill = Math.max(this.mostLostPerKill, Math.ceil(missing / Math.max(1, kills)));
     }
   }
 }
