@@ -18,7 +18,9 @@ export class Tally {
   mismatches = 0;
   readonly listed: string[] = [];
   readonly lost = { stdout: 0, stderr: 0 };
-  /** Of one stream of one command, by the kills that this command saw. */
+  /** Of one stream of one command. */
+  mostLostAtOnce = 0;
+  /** The same, shared out among the kills that this command saw. */
   mostLostPerKill = 0;
 
   constructor(private readonly say: (line: string) => void = console.log) {}
@@ -52,6 +54,7 @@ export class Tally {
         );
       }
       this.lost[stream] += missing;
+      this.mostLostAtOnce = Math.max(this.mostLostAtOnce, missing);
       this.mostLostPerKill = Math.max(this.mostLostPerKill, Math.ceil(missing / Math.max(1, kills)));
     }
   }
