@@ -423,16 +423,26 @@ export class Worker {
     const several = Array.from({ length: 5 }, (_, n) => n);
     this.model.count += several.length;
     const since = { ...this.subject.hub.departures };
-    const ended = await Promise.all(several.map(() => this.subject.perform('count=$((count + 1)); echo $count')));
-    const said = ended.map(({ ended: { stdout } }) => Number(stdout)).sort((a, b) => a - b);
-    const departed = this.subject.departedSince(since);
-    // One that had to be sent again after a departure comes later, but each runs once.
-    if (departed.kills === 0)
-      this.tally.same(
-        this.what('burst'),
-        said,
-        several.map((n) => count + n + 1),
-      );
+    const performed = await Promise.all(several.map(() => this.subject.perform('count=$((count + 1)); echo $count')));
+    const { kills, handOvers } = this.subject.departedSince(since);
+    const shown = this.what(`burst after ${kills} kills and ${handOvers} hand-overs`);
+    const expected = several.map((n) => count + n + 1);
+    const ends = performed.map(({ ended: { outcome, exitCode } }) => `${outcome} ${exitCode}`);
+    this.tally.same(
+      shown,
+      ends,
+      several.map(() => 'exited 0'),
+    );
+    // What a killed sidecar had in hand of what was said is lost.
+    const heard = performed.flatMap(({ ended: { stdout = '' } }) =>
+      stdout === '' && kills > 0 ? [] : [Number(stdout)],
+    );
+    // One that had to be sent again after a departure comes later.
+    const said = kills + handOvers === 0 ? heard : heard.sort((a, b) => a - b);
+    const isHeard = (n: number) => heard.includes(n);
+    this.tally.same(shown, said, heard.length >= several.length - kills ? expected.filter(isHeard) : expected);
+    // A status is never lost: each has run, and once.
+    await this.exact('count', `[ "$count" = ${this.model.count} ]`, {});
   }
 
   private async recreate(): Promise<void> {
