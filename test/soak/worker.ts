@@ -5,6 +5,7 @@ import type { Departures } from './hub';
 import type { Random } from './random';
 import { join, type Manner, type Subject } from './subject';
 import type { Streams } from './tally';
+import { Waits } from './waits';
 
 /** What the session should remember. */
 interface Model {
@@ -41,13 +42,16 @@ const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 export class Worker {
   private model = empty();
   private background: InBackground[] = [];
+  private readonly waits: Waits;
   private last: { commandId: string; lines: number } | undefined;
 
   constructor(
     readonly subject: Subject,
     private readonly random: Random,
     private readonly supplies: Supplies,
-  ) {}
+  ) {
+    this.waits = new Waits(subject, random);
+  }
 
   async begin(): Promise<void> {
     await this.subject.create();
@@ -63,6 +67,7 @@ export class Worker {
       [6, () => this.assign()],
       [6, () => this.increase()],
       [4, () => this.changeDirectory()],
+      [3, () => this.elsewhere()],
       [2, () => this.define()],
       [2, () => this.misspell()],
       [4, () => this.feed()],
@@ -77,6 +82,9 @@ export class Worker {
       [3, () => this.follow()],
       [2, () => this.leaveBehind()],
       [2, () => this.burst()],
+      [0.3, () => this.waits.forPort()],
+      [1, () => this.waits.forSilence()],
+      [1, () => this.waits.forFile(this.path)],
       [1, () => this.recreate()],
     ]);
     await act();
@@ -106,7 +114,7 @@ export class Worker {
     action: string,
     command: string,
     expected: { exitCode?: number; outcome?: string } & Partial<Streams>,
-    extras: { stdin?: string; env?: Record<string, string> } = {},
+    extras: { stdin?: string; env?: Record<string, string>; cwd?: string } = {},
   ): Promise<string> {
     const performed = await this.subject.perform(command, extras, this.random.pick(manners));
     const { outcome, exitCode, cwd } = performed.ended;
@@ -184,6 +192,16 @@ export class Worker {
     await this.exact('cd', `cd ${quote(this.path)}`, {});
   }
 
+  /** A directory for one command only: the session stays where it is. */
+  private async elsewhere(): Promise<void> {
+    const directory = this.random.pick(directories);
+    const path = joinPath(this.supplies.root, directory);
+    const exitCode = this.random.between(0, 120);
+    const stdout = Buffer.from(`${path}\n`);
+    await this.exact('elsewhere', `pwd; (exit ${exitCode})`, { exitCode, stdout }, { cwd: path });
+    await this.exact('back', 'pwd', { stdout: Buffer.from(`${this.path}\n`) });
+  }
+
   private async define(): Promise<void> {
     const name = this.random.pick(names);
     const value = this.random.pick(values);
@@ -245,9 +263,16 @@ export class Worker {
       'echo ready; sh -c \'trap "" INT; sleep 300\'',
     ]);
     const background = this.random.chance(0.3);
+    const since = { ...this.subject.hub.departures };
     const commandId = await this.subject.start(command, { background });
     this.tally.commands++;
-    await this.subject.hub.ask('exec.wait', { commandId, until: [{ output: 'ready' }] });
+    // What a killed sidecar had in hand is not there to be waited for.
+    const { met } = await this.subject.hub.ask('exec.wait', {
+      commandId,
+      until: [{ output: 'ready' }, { silenceMs: 20_000 }],
+    });
+    const { kills } = this.subject.departedSince(since);
+    if (kills === 0) this.tally.same(this.what(`wait for what ${commandId} prints`), met, 'output');
     if (this.random.chance(0.5)) await pause(this.random.between(0, 50));
     await this.subject.hub.ask('exec.cancel', { commandId }).catch((thrown: unknown) => {
       if (!(thrown instanceof LimpetError && thrown.code === 'command_finished')) throw thrown;
