@@ -53,3 +53,19 @@ export function slope(samples: readonly Sample[], of: (sample: Sample) => number
   }
   return below === 0 ? 0 : (above / below) * 10;
 }
+
+/** Of each minute the sample with the smallest resident set: what another has more is garbage. */
+export function leastPerMinute(samples: readonly Sample[]): Sample[] {
+  const least = new Map<number, Sample>();
+  for (const one of samples) {
+    const minute = Math.floor(one.minutes);
+    if (one.rss < (least.get(minute)?.rss ?? Number.POSITIVE_INFINITY)) least.set(minute, one);
+  }
+  return [...least.values()];
+}
+
+/** The share by which the resident set grows per ten minutes. */
+export function growthOfRss(samples: readonly Sample[]): number {
+  const mean = samples.reduce((sum, { rss }) => sum + rss, 0) / Math.max(1, samples.length);
+  return mean === 0 ? 0 : slope(samples, ({ rss }) => rss) / mean;
+}

@@ -12,12 +12,20 @@ export interface Departures {
 /** The way to whatever sidecar there is: when one goes, everybody is connected to the next. */
 export class Hub {
   readonly departures: Departures = { kills: 0, handOvers: 0 };
+  /** How often there was a sidecar to connect to. */
+  arrivals = 0;
   /** Every time a new sidecar is there. */
   onArrival: (client: SidecarClient) => Promise<void> = async () => {};
   private client: SidecarClient | undefined;
   private connecting: Promise<SidecarClient> | undefined;
 
   constructor(private readonly options: { sidecarPath: string; env: NodeJS.ProcessEnv }) {}
+
+  /** Arrivals after a sidecar went of its own accord, or dropped the connection. */
+  get unasked(): number {
+    const { kills, handOvers } = this.departures;
+    return this.arrivals - (1 + kills + handOvers);
+  }
 
   get pid(): number {
     return this.client?.sidecar.pid ?? 0;
@@ -97,6 +105,7 @@ export class Hub {
       if (this.client === client) this.client = undefined;
     });
     this.client = client;
+    this.arrivals++;
     // One that is gone again has nothing to tell; whoever asks it next notices.
     await this.onArrival(client).catch((thrown: unknown) => {
       if (!(thrown instanceof LimpetError && thrown.code === 'shutting_down')) throw thrown;

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { processesHolding, processesMarked } from '../helpers/processes';
 import { programs, Sandbox, until } from '../helpers/sidecar';
-import { type Sample, sample, slope } from './footprint';
+import { Complaints } from './complaints';
+import { growthOfRss, leastPerMinute, type Sample, sample, slope } from './footprint';
 import { Hub } from './hub';
 import { Random } from './random';
 import { Rest } from './rest';
@@ -36,6 +37,7 @@ const restEveryMs = 60_000;
 const looksAtRest = 5;
 const most = { rssPerTenMinutes: 0.01, descriptorsPerTenMinutes: 0 };
 const longEnoughMinutes = 10;
+const fewestSamples = 5;
 
 async function main(): Promise<number> {
   const seed = Number(values.seed);
@@ -71,7 +73,15 @@ async function main(): Promise<number> {
     return new Worker(subject, new Random(random.between(0, 2 ** 31)), { blob, root });
   });
 
+  let unasked = 0;
   hub.onArrival = async (client) => {
+    if (hub.unasked !== unasked) {
+      const { arrivals, departures, pid } = hub;
+      tally.mismatch(
+        `${arrivals} arrivals after ${JSON.stringify(departures)}, the last is ${pid}; the one before went unasked`,
+      );
+      unasked = hub.unasked;
+    }
     const { sessions } = await client.request('session.list', {});
     for (const { subject } of workers) {
       if (subject.sessionId !== '' && !sessions.some(({ sessionId }) => sessionId === subject.sessionId)) {
@@ -80,10 +90,16 @@ async function main(): Promise<number> {
     }
   };
 
+  const complaints = new Complaints(sandbox.stateDir);
+  const listen = () => {
+    for (const line of complaints.look()) tally.mismatch(`the sidecar complains: ${line}`);
+  };
+
   await hub.connected();
   const before = sample(hub.pid, mark, sandbox.runtimeDir, 0);
   const samples: Sample[] = [];
   const sampling = setInterval(() => {
+    listen();
     if (isTime()) return;
     const taken = sample(hub.pid, mark, sandbox.runtimeDir, elapsed());
     if (taken !== undefined) samples.push(taken);
@@ -160,9 +176,24 @@ async function main(): Promise<number> {
   const filesAtEnd = readdirSync(sandbox.runtimeDir, { recursive: true, encoding: 'utf8' }).filter(
     (name) => name !== 'sessions',
   );
+  listen();
+  const stateFiles = readdirSync(sandbox.stateDir, { recursive: true }).length;
   hub.dispose();
   await sandbox.dispose();
-  return report({ tally, hub, samples, atRest, before, after, orphans, leftAtEnd, filesAtEnd, minutes, departs });
+  return report({
+    tally,
+    hub,
+    samples,
+    atRest,
+    before,
+    after,
+    orphans,
+    leftAtEnd,
+    filesAtEnd,
+    stateFiles,
+    minutes,
+    departs,
+  });
 }
 
 /** Lets the sidecar go at random moments, as often as was asked for, or until it is time. */
@@ -203,18 +234,19 @@ interface Outcome {
   orphans: number;
   leftAtEnd: number;
   filesAtEnd: string[];
+  stateFiles: number;
   minutes: number;
   departs: boolean;
 }
 
 function report(outcome: Outcome): number {
-  const { tally, hub, samples, atRest, before, after, orphans, leftAtEnd, filesAtEnd, departs } = outcome;
+  const { tally, hub, samples, atRest, before, after, orphans, leftAtEnd, filesAtEnd, stateFiles, departs } = outcome;
   const warmUp = Math.min(5, outcome.minutes / 3);
   const isSteady = ({ minutes }: Sample) => minutes >= warmUp;
   const steady = atRest.filter(isSteady);
-  const meanRss = steady.reduce((sum, { rss }) => sum + rss, 0) / Math.max(1, steady.length);
   const growth = {
-    rss: slope(steady, ({ rss }) => rss) / meanRss,
+    rss: growthOfRss(steady),
+    rssAtWork: growthOfRss(leastPerMinute(samples.filter(isSteady))),
     descriptors: slope(steady, ({ descriptors }) => descriptors),
     files: slope(steady, ({ files }) => files),
     children: slope(steady, ({ children }) => children),
@@ -227,10 +259,12 @@ function report(outcome: Outcome): number {
     if (!isKept) broken.push(what);
   };
   bound(tally.mismatches === 0, 'mismatches');
+  bound(hub.unasked === 0, 'arrivals');
   bound(orphans === 0 && leftAtEnd === 0, 'orphans');
   bound(zombies === 0, 'zombies');
   bound(filesAtEnd.length === 0, 'files left at the end');
   if (isLong) {
+    bound(steady.length >= fewestSamples, 'too few samples');
     bound(growth.rss <= most.rssPerTenMinutes, 'resident set');
     bound(growth.descriptors <= most.descriptorsPerTenMinutes, 'descriptors');
     bound(growth.files <= 0, 'files');
@@ -247,24 +281,25 @@ function report(outcome: Outcome): number {
       '',
       `commands            ${tally.commands}`,
       `mismatches          ${tally.mismatches}`,
+      `arrivals            ${hub.arrivals}, unasked ${hub.unasked}`,
       ...(departs
         ? [
             `kills               ${kills}, while commands ran: ${tally.survived.kills} times in all`,
             `hand-overs          ${handOvers}, while commands ran: ${tally.survived.handOvers} times in all`,
-            `bytes lost          stdout ${tally.lost.stdout}, stderr ${tally.lost.stderr}; at most ${tally.mostLostPerKill} of one stream by one kill`,
+            `bytes lost          stdout ${tally.lost.stdout}, stderr ${tally.lost.stderr}; at most ${tally.mostLostAtOnce} of one stream of a command`,
           ]
         : []),
       ...(steady.length < 2
         ? []
         : [
-            `resident set        ${atRestOf(({ rss }) => mb(rss))} MB, ${signed(growth.rss * 100)} %/10 min; at work at most ${mb(peak)} MB`,
+            `resident set        ${atRestOf(({ rss }) => mb(rss))} MB, ${signed(growth.rss * 100)} %/10 min; at work at most ${mb(peak)} MB, ${signed(growth.rssAtWork * 100)} %/10 min`,
             `descriptors         ${atRestOf(({ descriptors }) => descriptors)}, ${signed(growth.descriptors)}/10 min`,
             `children            ${atRestOf(({ children }) => children)}, ${signed(growth.children)}/10 min`,
             `runtime files       ${atRestOf(({ files }) => files)}, ${signed(growth.files)}/10 min`,
             `(the last four at rest, after ${warmUp.toFixed(1)} min)`,
           ]),
       `processes           zombies ${zombies}, orphans ${orphans}, left at the end ${leftAtEnd}`,
-      `files               ${before?.files} → ${after?.files} without sessions, left at the end ${filesAtEnd.length}`,
+      `files               ${before?.files} → ${after?.files} without sessions, left at the end ${filesAtEnd.length}; of state ${stateFiles}`,
       ...filesAtEnd.map((name) => `                    ${name}`),
       isLong || departs ? '' : `(slopes are bounds only from ${longEnoughMinutes} minutes on)`,
       broken.length === 0 ? 'every bound is kept' : `BROKEN: ${broken.join(', ')}`,
