@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import type { DescribedTransport } from '../../protocol/descriptor';
 import { LimpetError } from '../../protocol/errors';
@@ -20,6 +21,7 @@ type Serve = typeof serveLines;
 const inputGraceMs = 2000;
 const answerGraceMs = 2000;
 const closeGraceMs = 15_000;
+const pipeLookMs = 1000;
 
 /** The process: its engine, its transports, its clients, and its end. */
 export class Sidecar {
@@ -119,7 +121,7 @@ export class Sidecar {
     try {
       const claimed = await this.listenOn('pipe', pipePath(this.configuration.runtimeDir), serveJsonRpc);
       this.hasPipe = true;
-      this.leaveWhenReplaced(claimed);
+      this.lookAfterPipe(claimed);
     } catch (thrown) {
       const lost = thrown instanceof Refusal && thrown.exitCode === exitCodes.alreadyRunning;
       if (isDaemon || !lost) throw thrown;
@@ -173,13 +175,36 @@ export class Sidecar {
     connection.onClosed(() => this.end('its client is gone'));
   }
 
-  /** Two sidecars never serve one path; should it come to that, the one that cannot be found any more leaves. */
-  private leaveWhenReplaced(claimed: ClaimedSocket): void {
+  /**
+   * Two sidecars never serve one path; should it come to that, the one that cannot be found any more leaves. A pipe that was
+   * only removed, perhaps with the whole runtime directory, is made again.
+   */
+  private lookAfterPipe(claimed: ClaimedSocket): void {
     const check = setInterval(() => {
-      if (!claimed.isOurs() && this.clients.size === 0) this.end('its pipe is gone');
-    }, 60_000);
+      if (claimed.isOurs()) return;
+      if (!existsSync(claimed.path)) {
+        clearInterval(check);
+        void this.listenAgain(claimed);
+      } else if (this.clients.size === 0) this.end('its pipe is gone');
+    }, pipeLookMs);
     check.unref();
     this.stopListening.push(() => clearInterval(check));
+  }
+
+  private async listenAgain(removed: ClaimedSocket): Promise<void> {
+    const { runtimeDir, stateDir } = this.configuration;
+    try {
+      preparePrivateDirectory(runtimeDir);
+      const claimed = await claimSocket(removed.path, (socket) => this.accept('pipe', socket, serveJsonRpc));
+      removed.server.close();
+      this.stopListening.push(() => claimed.server.close());
+      this.removeTraces.push(claimed.unlink, writeDescriptor(runtimeDir, stateDir, this.transports));
+      this.log.warn({}, 'the pipe was removed and has been made again');
+      this.lookAfterPipe(claimed);
+    } catch (thrown) {
+      this.log.warn({ err: thrown }, 'the pipe was removed and cannot be made again yet');
+      this.lookAfterPipe(removed);
+    }
   }
 
   private obeySignals(): void {

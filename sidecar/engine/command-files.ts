@@ -26,16 +26,22 @@ export interface InputNotes {
 export class SessionFiles {
   private readonly inputs = new Map<Command, StandardInput>();
   /** The foreground's text has a file that stays open: making one would cost more than the command. */
-  private readonly text: number;
+  private text: number;
   private textLength: number;
 
   constructor(
     readonly directory: SessionDirectory,
     private readonly notes: InputNotes,
   ) {
-    // Not emptied: a shell that is being adopted may be about to read it.
-    this.text = openSync(directory.file('c'), constants.O_RDWR | constants.O_CREAT, 0o600);
+    this.text = this.openText();
     this.textLength = fstatSync(this.text).size;
+  }
+
+  /** The directory was removed, and is there again. */
+  reopen(): void {
+    closeSync(this.text);
+    this.text = this.openText();
+    this.textLength = 0;
   }
 
   /** A foreground command's text; the one before it is no longer read. */
@@ -127,6 +133,11 @@ export class SessionFiles {
     const fifo = `i${slot.number}`;
     this.inputs.get(command)?.open(this.directory.file(fifo));
     return inDirectory(fifo);
+  }
+
+  /** Not emptied: a shell that is being adopted may be about to read it. */
+  private openText(): number {
+    return openSync(this.directory.file('c'), constants.O_RDWR | constants.O_CREAT, 0o600);
   }
 
   /** A disk that is nearly full takes only a part at first, and a part of a command must never be run. */

@@ -12,6 +12,7 @@ import { readOutput } from '../output/read-output';
 import { killSessions } from '../processes/command-processes';
 import { describeShells, findShell } from '../shells/find-shells';
 import type { Command, CommandRequest } from './command';
+import { DirectoryWatch } from './directory-watch';
 import { newSessionId } from './ids';
 import { isDirectory } from './recovery';
 import { Session } from './session';
@@ -60,8 +61,12 @@ export class Engine {
   private closing: Promise<void> | undefined;
   private dying: Session[] | undefined;
   private killing: Promise<unknown> = Promise.resolve();
+  private readonly watch: DirectoryWatch;
+  /** Those of which it was said that their directory cannot be made again. */
+  private readonly lost = new WeakSet<Session>();
 
   private constructor(
+    private readonly root: string,
     private readonly directories: SessionDirectories,
     private readonly logs: LogStore,
     options: EngineOptions,
@@ -69,6 +74,9 @@ export class Engine {
     this.limits = { ...defaultLimits, ...options.limits };
     this.env = ownEnvironment(options.env ?? process.env);
     this.log = options.log ?? silent;
+    this.watch = new DirectoryWatch(root, (name) => {
+      if (name === null || this.sessions.has(name)) this.lookAfterDirectories();
+    });
   }
 
   /** Makes the directories, goes on with living sessions of dead sidecars, sweeps the rest, and is then ready. */
@@ -81,7 +89,7 @@ export class Engine {
     const limits = { ...defaultLimits, ...options.limits };
     const directories = new SessionDirectories(root);
     const logs = new LogStore({ stateDir: resolve(options.stateDir), runtimeDir: resolve(options.runtimeDir) }, limits);
-    const engine = new Engine(directories, logs, options);
+    const engine = new Engine(root, directories, logs, options);
     const { orphans, swept } = await sweep(root);
     // Not before: a sidecar that was still about to die would have been taken for a living one.
     logs.takeStock();
@@ -356,6 +364,27 @@ export class Engine {
     }
   }
 
+  /** Somebody may remove the runtime directory, as a clean-up of temporary files does. */
+  private lookAfterDirectories(): void {
+    const homeless = [...this.sessions.values()].filter((session) => !session.hasDirectory);
+    if (this.watch.isCurrent && homeless.length === 0) return;
+    mkdirSync(this.root, { recursive: true, mode: 0o700 });
+    for (const session of homeless) this.restoreDirectory(session);
+    this.logs.reopenJournal();
+    this.watch.renew();
+  }
+
+  private restoreDirectory(session: Session): void {
+    const sessionId = session.id;
+    try {
+      session.restoreDirectory();
+      this.log.warn({ sessionId }, 'the directory of a session was removed and has been made again');
+    } catch (error) {
+      if (!this.lost.has(session)) this.log.error({ sessionId, err: error }, 'a directory could not be made again');
+      this.lost.add(session);
+    }
+  }
+
   /** What every session is given by its engine. */
   private surroundings() {
     return {
@@ -372,6 +401,7 @@ export class Engine {
   }
 
   private async dispose(): Promise<void> {
+    this.watch.dispose();
     await this.directories.dispose();
     this.logs.dispose();
     this.listeners.clear();

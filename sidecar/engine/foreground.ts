@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { readlinkSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { constants } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
 import { failure, LimpetError } from '../../protocol/errors';
@@ -8,7 +8,7 @@ import { reach } from '../checkpoints';
 import type { Slot } from '../output/slot';
 import { readsStandardInput } from '../processes/activity';
 import { holdersOf } from '../processes/command-processes';
-import { commandLine } from '../processes/process-table';
+import { commandLine, standardInputOf } from '../processes/process-table';
 import { inlined, plainReport, putBack } from '../shells/dialect';
 import type { Command, Ending } from './command';
 import { neverStarted, reportedEnd, shellExitedEnd, unknownEnd } from './command-end';
@@ -36,6 +36,8 @@ const changesExit = /\b(trap|set|shift|eval|source)\b|(^|[\s;&|({])\\?\.\s/;
 const forbidsInline = /\b(trap|eval|source|function|alias|shopt|enable|BASH_ALIASES)\b|\(\s*\)|(^|[\s;&|({])\\?\.\s/;
 const setsErrorTrap = /\btrap\b[^\n]*\bERR\b/;
 
+const foundNothing = "The session's directory was removed while this was to be run, so it is not known whether it ran.";
+
 type End =
   | { kind: 'reported'; status: number; cwd: string }
   | { kind: 'exited'; exit: ShellExit }
@@ -55,6 +57,9 @@ export class Foreground {
   mayInline: boolean;
   /** The user has given one of our words to a function, so reports must do without. */
   isShadowed = false;
+  /** How often the session's directory was removed and made again; what was given before may have found none. */
+  restorations = 0;
+  private restorationsBefore = 0;
   private unpreparedBy: string | undefined;
   private end: (end: End) => void = () => {};
   /** Set only while a question is open: an answer to another, perhaps another sidecar's, must not be taken for its own. */
@@ -213,6 +218,7 @@ export class Foreground {
   /** Gives the command to the shell. */
   private give(line: string, command: Command, slot: Slot): Promise<End> {
     this.prepared = undefined;
+    this.restorationsBefore = this.restorations;
     this.host.lastNumber = command.number;
     this.host.send(line);
     reach('command-sent');
@@ -239,12 +245,23 @@ export class Foreground {
     if (end.kind !== 'reported') return undefined;
     host.cwd = end.cwd === '' ? host.cwd : end.cwd;
     if (this.unpreparedBy !== undefined) return { error: unprepared(this.unpreparedBy, command) };
+    if (this.mayHaveFoundNothing(command, slot, end.status)) {
+      return this.settle(unknownEnd(command, host.cwd, foundNothing), slot);
+    }
     if (changesExit.test(text)) host.send(host.dialect.rearm());
     if (setsErrorTrap.test(text)) this.hasErrorTrap = true;
     this.lastStatus = this.isOurDoing(command, end.status) ? interruptedStatus : end.status;
     const ending = reportedEnd(command, this.lastStatus, host.cwd);
     ending.notes.push(...notes);
     return slot.drain() === 'closed' ? { end: ending, isClosed: true } : this.settle(ending, slot);
+  }
+
+  /** A shell that finds no FIFOs runs nothing, and bash tells of that as of a command that failed without a word. */
+  private mayHaveFoundNothing({ output }: Command, slot: Slot, status: number): boolean {
+    if (status === 0 && this.host.dialect.name === 'bash') return false;
+    slot.drain();
+    if (output.bytes.stdout + output.bytes.stderr > 0) return false;
+    return this.restorations !== this.restorationsBefore || !existsSync(slot.stdoutPath);
   }
 
   /** Whether a status tells of what stood in for an interrupt. */
@@ -355,15 +372,7 @@ export class Foreground {
    */
   private isShellIdle(): boolean {
     const { pid } = this.host;
-    try {
-      return (
-        pid !== undefined &&
-        readlinkSync(`/proc/${pid}/fd/0`) === this.files.directory.file('in') &&
-        readsStandardInput(pid)
-      );
-    } catch {
-      return false;
-    }
+    return pid !== undefined && standardInputOf(pid) === this.files.directory.file('in') && readsStandardInput(pid);
   }
 
   private async afterExit(command: Command, slot: Slot, exit: ShellExit): Promise<ForegroundResult> {

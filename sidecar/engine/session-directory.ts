@@ -1,9 +1,10 @@
-import { chmodSync, mkdirSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { failure } from '../../protocol/errors';
 import { type ProcessIdentity, signalProcess } from '../processes/identity';
 import { describeTrouble } from '../system-failure';
 import { makeKeptFifos } from './keeper';
+import { restoreDirectory } from './restored-directory';
 import { own, removeIfPossible, spareName } from './sweep';
 
 const readySlots = [0, 1, 2];
@@ -38,6 +39,16 @@ export class SessionDirectory {
     const path = this.file(name);
     writeFileSync(path, text, { mode: 0o600 });
     return path;
+  }
+
+  get isThere(): boolean {
+    return existsSync(this.path);
+  }
+
+  /** Makes it again after somebody removed it; `keepers` are all that hold its FIFOs open. */
+  restore(keepers: readonly number[]): void {
+    const inputs = this.slots.map((slot) => `i${slot}`);
+    restoreDirectory(this.path, inputs, keepers);
   }
 
   /** Makes the FIFOs of one more slot and answers with its number. */
@@ -82,9 +93,7 @@ export class SessionDirectories {
   }
 
   async take(sessionId: string): Promise<SessionDirectory> {
-    const making = this.spare ?? this.make();
-    this.spare = undefined;
-    const { path: made, keeper } = await making;
+    const { path: made, keeper } = (await this.takeSpare()) ?? (await this.make());
     const path = join(this.root, sessionId);
     renameSync(made, path);
     return new SessionDirectory(path, [keeper]);
@@ -108,13 +117,23 @@ export class SessionDirectories {
     removeIfPossible(spare.path);
   }
 
+  private async takeSpare(): Promise<Spare | undefined> {
+    const spare = await this.spare;
+    this.spare = undefined;
+    if (spare === undefined || statSync(join(spare.path, 'ctl'), { throwIfNoEntry: false })?.isFIFO()) return spare;
+    // Somebody removed it, or parts of it as it was made.
+    signalProcess(spare.keeper, 'SIGKILL');
+    removeIfPossible(spare.path);
+    return undefined;
+  }
+
   private async make(): Promise<Spare> {
     const path = join(this.root, spareName(this.count++));
     const slots = readySlots.map((slot) => slotFifos(path, slot));
     const kept = [join(path, 'in'), join(path, 'ctl'), ...slots.flatMap(({ outputs }) => outputs)];
     const inputs = slots.map(({ input }) => input);
     try {
-      mkdirSync(path, { mode: 0o700 });
+      mkdirSync(path, { recursive: true, mode: 0o700 });
       own(path);
       return { path, keeper: await makeKeptFifos(kept, inputs) };
     } catch (error) {

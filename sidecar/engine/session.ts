@@ -63,6 +63,7 @@ export class Session {
   state: SessionState = 'creating';
   private readonly createdAt: number;
   private lastActiveAt: number;
+  private restingSince = performance.now();
   /** Of one, which is a mutex with fewer promises on the way of every command. */
   private readonly mutex = new Semaphore(1);
   private readonly host: ShellHost;
@@ -465,6 +466,21 @@ export class Session {
     this.resumeInTurn(() => giveUnlessGiven().catch((error: unknown) => this.failUnlessOver(command, error)));
   }
 
+  /** Whether its directory is where it belongs; nobody needs that of one that is being destroyed. */
+  get hasDirectory(): boolean {
+    return this.isTerminated || this.options.directory.isThere;
+  }
+
+  /** Makes its directory again after somebody removed it. What runs does not notice. */
+  restoreDirectory(): void {
+    this.options.directory.restore(this.files.keepers);
+    this.files.reopen();
+    this.foreground.restorations++;
+    this.host.loseSnapshots();
+    this.journal.rewrite();
+    this.scheduleSnapshot(snapshotAfterMs);
+  }
+
   /** What the session's processes are known by. */
   get traces(): SessionTraces {
     return this.processes.traces;
@@ -555,6 +571,9 @@ export class Session {
     if (error instanceof LimpetError) return error;
     const refused = systemFailure(error);
     if (refused !== undefined) return refused;
+    if (!this.hasDirectory) {
+      return failure.overloaded("The session's directory was just removed, so nothing was run. Run it again.");
+    }
     this.options.onBug(this, error);
     return failure.internal();
   }
@@ -595,6 +614,7 @@ export class Session {
   /** Back to idleness, and to what was put off until then. */
   private rest(command: Command): void {
     this.active = undefined;
+    this.restingSince = performance.now();
     this.enter('idle', command);
     this.restartIdleTimer();
     this.scheduleSnapshot(snapshotAfterMs);
@@ -604,7 +624,7 @@ export class Session {
   private scheduleSnapshot(inMs: number): void {
     this.snapshotTimer ??= setTimeout(() => {
       this.snapshotTimer = undefined;
-      const early = snapshotAfterMs - (Date.now() - this.lastActiveAt);
+      const early = snapshotAfterMs - (performance.now() - this.restingSince);
       if (early > 0) this.scheduleSnapshot(early);
       else void this.takeSnapshot();
     }, inMs).unref();

@@ -243,6 +243,11 @@ export class ShellHost {
     clearTimeout(timer);
   }
 
+  /** What was saved of its state was removed, so it is saved again. */
+  loseSnapshots(): void {
+    this.snapshots.lose();
+  }
+
   /** From now on a shell that ends is not replaced. */
   retire(): void {
     this.isRetired = true;

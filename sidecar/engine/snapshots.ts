@@ -22,6 +22,11 @@ export class Snapshots {
     this.upTo = lastCommand;
   }
 
+  /** Their files were removed. */
+  lose(): void {
+    this.upTo = -1;
+  }
+
   /** What to restore from, the best first. */
   get candidates(): string[] {
     return this.files.filter((file) => existsSync(file));

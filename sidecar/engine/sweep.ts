@@ -48,7 +48,7 @@ function nameOwner(directory: string, owner: ProcessIdentity | typeof nobody): v
 }
 
 /** The name of a directory that this process is about to make its own. */
-export const spareName = (count: number) => `spare-${process.pid}-${count}`;
+export const spareName = (mark: number | string) => `spare-${process.pid}-${mark}`;
 
 /** Nobody has made it his own, although its maker still may; other directories lose their owner only with all else. */
 function isBeingMade(name: string): boolean {

@@ -96,6 +96,12 @@ export class LogStore implements LogBudget {
     if (this.unsaved.size > 0 && command.includes(this.root)) this.saveAll();
   }
 
+  /** The runtime directory was removed, and what was safe in it with it. */
+  reopenJournal(): void {
+    this.saveAll();
+    this.journal.reopen();
+  }
+
   dispose(): void {
     this.saveAll();
     this.journal.dispose();
@@ -119,7 +125,7 @@ export class LogStore implements LogBudget {
     log.save();
     log.close();
     if (!this.finished.has(log.stem)) return;
-    if (log.size === 0) this.publish('', log.path);
+    if (log.size === 0 && log.stopped === undefined) this.publish('', log.path);
     this.publish('', log.stem + endings.done);
     // All that is still to be known of it, in less room.
     this.finished.set(log.stem, { stem: log.stem, size: log.size });

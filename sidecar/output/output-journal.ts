@@ -5,6 +5,7 @@ import {
   openSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   unlinkSync,
@@ -25,14 +26,26 @@ const newline = 0x0a;
  */
 export class OutputJournal {
   private readonly path: string;
-  private readonly fd: number | undefined;
+  private fd: number | undefined;
   private size = 0;
   private scratch = Buffer.alloc(4096);
 
   constructor(directory: string) {
     this.path = join(directory, `${prefix}${process.pid}-${identify(process.pid)?.startTime ?? 0}-${++opened}`);
+    this.open();
+  }
+
+  /** For when its file was removed: nothing in it may be needed any more. */
+  reopen(): void {
+    if (this.fd !== undefined) closeSync(this.fd);
+    this.fd = undefined;
+    this.size = 0;
+    this.open();
+  }
+
+  private open(): void {
     try {
-      mkdirSync(directory, { recursive: true, mode: 0o700 });
+      mkdirSync(dirname(this.path), { recursive: true, mode: 0o700 });
       this.fd = openSync(this.path, 'w', 0o600);
     } catch {
       // Without it every log is made at once, or says why it cannot be.
@@ -113,13 +126,24 @@ function replay(path: string): void {
     if (log === undefined || at > text.length) break;
     logs.set(log, [...(logs.get(log) ?? []), text.subarray(headEnd + 1, at)]);
   }
-  for (const [log, pieces] of logs) {
-    const records = Buffer.concat(pieces);
-    if (sizeOf(log) >= records.length) continue;
+  // One that cannot be made keeps no other from being made; the next sidecar tries again.
+  const areMade = [...logs].map(([log, pieces]) => makeLog(log, Buffer.concat(pieces)));
+  if (areMade.every(Boolean)) unlinkSync(path);
+}
+
+/** In one step, and never through what is there: the file of a log without output is one that many share. */
+function makeLog(log: string, records: Buffer): boolean {
+  if (sizeOf(log) >= records.length) return true;
+  const aside = `${log}.new`;
+  try {
     mkdirSync(dirname(log), { recursive: true, mode: 0o700 });
-    writeFileSync(log, records, { mode: 0o600 });
+    writeFileSync(aside, records, { mode: 0o600 });
+    renameSync(aside, log);
+    return true;
+  } catch {
+    rmSync(aside, { force: true });
+    return false;
   }
-  unlinkSync(path);
 }
 
 function sizeOf(path: string): number {

@@ -84,13 +84,18 @@ export function isBecoming(pid: number): boolean {
   return isLinux && hasNothing('environ') && hasNothing('cmdline') && programOf(pid) !== undefined;
 }
 
+const deleted = ' (deleted)';
+
+/** A FIFO whose directory somebody removed is the same FIFO. */
+const nameOf = (link: string) => (link.endsWith(deleted) ? link.slice(0, -deleted.length) : link);
+
 /** The files a process has open, by path. Empty where the platform does not tell. */
 export function openFiles(pid: number): string[] {
   if (!isLinux) return [];
   const paths: string[] = [];
   for (const fd of readDirectory(`/proc/${pid}/fd`)) {
     try {
-      paths.push(readlinkSync(`/proc/${pid}/fd/${fd}`));
+      paths.push(nameOf(readlinkSync(`/proc/${pid}/fd/${fd}`)));
     } catch {
       // Closed since it was listed.
     }
@@ -101,7 +106,7 @@ export function openFiles(pid: number): string[] {
 /** The file that is a process's standard input; nothing where the platform does not tell. */
 export function standardInputOf(pid: number): string | undefined {
   try {
-    return isLinux ? readlinkSync(`/proc/${pid}/fd/0`) : undefined;
+    return isLinux ? nameOf(readlinkSync(`/proc/${pid}/fd/0`)) : undefined;
   } catch {
     return undefined;
   }

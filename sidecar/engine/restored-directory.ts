@@ -1,0 +1,39 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, readlinkSync, renameSync, symlinkSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { own, removeIfPossible, spareName } from './sweep';
+
+const deleted = ' (deleted)';
+
+/**
+ * Makes a session's directory again that somebody removed. Its FIFOs are gone by name only: whoever keeps them open still has
+ * them, and a link into what the kernel shows of that process leads to the very same ones. So whatever runs in the session
+ * notices nothing. `inputs` are FIFOs that are made anew where nobody has them.
+ */
+export function restoreDirectory(directory: string, inputs: readonly string[], keepers: readonly number[]): void {
+  const aside = join(dirname(directory), spareName(basename(directory)));
+  try {
+    mkdirSync(aside, { recursive: true, mode: 0o700 });
+    own(aside);
+    for (const [name, link] of keepers.flatMap((pid) => keptBy(pid, directory))) {
+      if (!existsSync(join(aside, name))) symlinkSync(link, join(aside, name));
+    }
+    const missing = inputs.map((name) => join(aside, name)).filter((path) => !existsSync(path));
+    if (missing.length > 0) execFileSync('mkfifo', ['-m', '600', ...missing]);
+    // In one step: a command that finds a part of it would make files where FIFOs belong.
+    renameSync(aside, directory);
+  } catch (error) {
+    removeIfPossible(aside);
+    throw error;
+  }
+}
+
+/** The names of what a process has open of a directory that is gone, and where each can still be found. */
+function keptBy(pid: number, directory: string): [name: string, link: string][] {
+  return readdirSync(`/proc/${pid}/fd`).flatMap((fd) => {
+    const link = `/proc/${pid}/fd/${fd}`;
+    const path = readlinkSync(link);
+    const isGone = path.endsWith(deleted) && dirname(path) === directory;
+    return isGone ? [[basename(path).slice(0, -deleted.length), link] as [string, string]] : [];
+  });
+}
