@@ -22,6 +22,9 @@ interface TreeRow {
   querySelector(selector: string): { textContent: string } | null;
 }
 
+/** With every time replaced by T. */
+export const withoutTimes = (text: string): string => text.replace(/\b\d+(\.\d+)? (ms|s)\b/g, 'T');
+
 const usualSize = { width: 1200, height: 720 };
 
 /** An editor window, in the words of someone who uses it. */
@@ -229,7 +232,7 @@ export class EditorWindow {
   /** Waits until the view, with every time replaced by T, is exactly this. */
   async showsTree(expected: string): Promise<void> {
     const shown = await this.waitFor(
-      async () => (await this.tree()).replace(/\b\d+(\.\d+)? (ms|s)\b/g, 'T'),
+      async () => withoutTimes(await this.tree()),
       (tree) => tree === expected,
     );
     assert.equal(shown, expected);
@@ -263,6 +266,18 @@ export class EditorWindow {
       .map((row) => row.replaceAll('\u00a0', ' ').trimEnd())
       .join('\n')
       .trimEnd();
+  }
+
+  /** All of the terminal, on the screen or not, with every line in one piece. */
+  async wholeTerminal(): Promise<string> {
+    await this.page.evaluate('navigator.clipboard.writeText("")');
+    await this.runCommand('Terminal: Select All');
+    await this.runCommand('Terminal: Copy Selection');
+    const copied = await this.waitFor(
+      () => this.page.evaluate<string>('navigator.clipboard.readText()'),
+      (text) => text !== '',
+    );
+    return copied.replace(/ +$/gm, '').trimEnd();
   }
 
   /** Types into what has the focus; a new line is the Enter key. */
