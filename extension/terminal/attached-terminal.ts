@@ -36,6 +36,8 @@ export class AttachedTerminal implements vscode.Pseudoterminal {
   readonly #input: TypedInput;
   readonly #abort = new AbortController();
   readonly #seen = new RecentIds();
+  /** Background commands whose end needs no telling any more. */
+  readonly #ended = new RecentIds();
   #subscriptions: vscode.Disposable | undefined;
   #turn: Promise<void> = Promise.resolve();
   /** The command that is being shown, and takes what is typed. */
@@ -66,13 +68,20 @@ export class AttachedTerminal implements vscode.Pseudoterminal {
     const { model, sessionId } = this.options;
     this.#cwd = model.session(sessionId)?.cwd ?? '';
     const begun = model.commands(sessionId).filter(({ state }) => state !== 'queued');
-    for (const { commandId } of begun) this.#seen.add(commandId);
+    for (const { commandId, state } of begun) {
+      this.#seen.add(commandId);
+      if (state === 'finished') this.#ended.add(commandId);
+    }
     for (const command of begun.filter(({ background }) => !background).slice(-replayedCommands))
       this.#enqueue(command);
     for (const command of begun) if (command.background && command.state === 'running') this.#announce(command);
     this.#turn = this.#turn.then(() => this.#prompt());
     this.#subscriptions = vscode.Disposable.from(
       model.onDidChangeCommand((command) => this.#attend(command)),
+      // What began or ended while no sidecar was there to tell it.
+      model.onDidList(() => {
+        for (const command of model.commands(sessionId)) this.#attend(command);
+      }),
       model.onDidLoseSession((session) => {
         if (session.sessionId === sessionId) this.#lose();
       }),
@@ -100,11 +109,13 @@ export class AttachedTerminal implements vscode.Pseudoterminal {
 
   #attend(command: CommandSnapshot): void {
     if (command.sessionId !== this.options.sessionId || command.state === 'queued') return;
-    if (command.background) {
-      const isNew = !this.#seen.has(command.commandId);
-      if (isNew || command.state === 'finished') this.#announce(command);
-    } else if (!this.#seen.has(command.commandId)) this.#enqueue(command);
-    this.#seen.add(command.commandId);
+    const { commandId } = command;
+    const isNew = !this.#seen.has(commandId);
+    const hasEnded = command.state === 'finished' && !this.#ended.has(commandId);
+    if (!command.background && isNew) this.#enqueue(command);
+    if (command.background && (isNew || hasEnded)) this.#announce(command);
+    this.#seen.add(commandId);
+    if (hasEnded) this.#ended.add(commandId);
   }
 
   #enqueue(command: CommandSnapshot): void {

@@ -124,6 +124,34 @@ describe('a window whose sidecar is killed', () => {
     );
   });
 
+  it('shows in the terminal what began or ended while there was none', async () => {
+    await agent.request('exec.start', { sessionId, command: 'until_killed; exit 3', background: true });
+    await agent.request('exec.start', { sessionId, command: 'until_killed; echo first' });
+    await agent.request('exec.start', { sessionId, command: 'echo second' });
+    await window.terminalShows(/\n\$ until_killed; echo first {4}# agent$/);
+
+    await killSidecar();
+    await window.showsTree(
+      [
+        'work | bash · .',
+        '  echo second | exit 0 · T · agent',
+        '  until_killed; echo first | exit 0 · T · agent',
+        '  until_killed; exit 3 | exit 3 · T · background · agent',
+        '  until_killed() { until … | exit 0 · T · agent',
+      ].join('\n'),
+    );
+    await window.terminalShows(/\n\[2\] exit 3/);
+    await window.terminalShows(/\nsecond\n(\[2\].*\n)?\. \$$/);
+    const terminal = withoutTimes(await window.wholeTerminal());
+    const lines = terminal.slice(terminal.indexOf('$ until_killed; echo')).split('\n');
+    const ofBackground = '[2] exit 3 · T: until_killed; exit 3';
+    assert.deepEqual(
+      lines.filter((line) => line !== ofBackground),
+      ['$ until_killed; echo first    # agent', 'first', '$ echo second    # agent', 'second', '. $'],
+    );
+    assert.equal(lines.filter((line) => line === ofBackground).length, 1);
+  });
+
   /** What waits for it goes on at once, long before there is another sidecar. */
   async function killSidecar(): Promise<void> {
     const pid = await window.sidecarPid();
