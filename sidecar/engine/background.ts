@@ -1,10 +1,10 @@
 import { reach } from '../checkpoints';
 import type { Slot } from '../output/slot';
 import { holdersOf } from '../processes/command-processes';
-import { identify, isAlive, type ProcessIdentity } from '../processes/identity';
+import { identify, mayBeAlive, type ProcessIdentity } from '../processes/identity';
 import type { Command, Ending } from './command';
 import { neverStarted, reportedEnd, unknownEnd } from './command-end';
-import type { SessionFiles } from './command-files';
+import { backgroundFile, type SessionFiles } from './command-files';
 import type { ShellHost } from './shell-host';
 import { closesSoon, followWhenOpened } from './slots';
 import { notedStatus } from './status-file';
@@ -15,6 +15,7 @@ const reportGraceMs = 500;
 /** A command of a sidecar that is gone may still wait to be read by the shell. */
 const startGraceMs = 5000;
 const lookMs = 500;
+const mostRepeats = 2;
 
 /** Runs commands beside the shell, each in a subshell that has inherited the shell's state. */
 export class Background {
@@ -41,22 +42,33 @@ export class Background {
   async start(command: Command, slot: Slot): Promise<void> {
     this.running.set(command.number, { command, slot, hasReported: false });
     try {
-      await this.give(command, slot);
+      for (let more = mostRepeats; ; more--) {
+        await this.give(command, slot);
+        await Promise.race([command.started, command.finished, this.host.exited]);
+        if (more === 0 || !this.isUnread(command)) break;
+      }
     } catch (error) {
       this.running.delete(command.number);
       throw error;
     }
-    await Promise.race([command.started, command.finished, this.host.exited]);
     if (command.isFinished) return;
     const stopFollowing = followWhenOpened(slot);
     void command.finished.then(stopFollowing);
     this.lookAfter(command);
   }
 
+  /** A shell that ended before it read the command has started nothing, so the next one gets it. */
+  private isUnread(command: Command): boolean {
+    const { host } = this;
+    if (command.isFinished || command.subshell !== undefined || host.isAlive) return false;
+    return host.channel.takeBackLines().includes(backgroundFile(command.number));
+  }
+
   /** Gives it to the shell, unless it was made to end while there was none. */
   private async give(command: Command, slot: Slot): Promise<void> {
     const { host, files } = this;
     await host.ensure();
+    if (host.isRetired) return;
     if (command.ending !== undefined) return this.abandon(command, neverStarted);
     command.output.log.goLive();
     const text = files.writeBackground(command, host.dialect.commandText(command.request.text, plain));
@@ -139,7 +151,7 @@ export class Background {
     const timer = setInterval(() => {
       if (command.isFinished) return clearInterval(timer);
       const { subshell } = command;
-      if (subshell !== undefined && isAlive(subshell)) return;
+      if (subshell !== undefined && mayBeAlive(subshell)) return;
       clearInterval(timer);
       const isSure = subshell !== undefined;
       setTimeout(() => this.giveUp(command, isSure), isSure ? reportGraceMs : startGraceMs).unref();

@@ -3,8 +3,9 @@ import type { Slot } from '../output/slot';
 import type { ProcessIdentity } from '../processes/identity';
 import { type CommandFiles, inDirectory, type ShellDialect } from '../shells/dialect';
 import type { Command } from './command';
+import { keeperOf } from './keeper';
 import type { SessionDirectory } from './session-directory';
-import { inputKeeperOf, StandardInput } from './standard-input';
+import { StandardInput } from './standard-input';
 
 /** Where a foreground command's text is, as the shell is told it. */
 export const commandFile = inDirectory('c');
@@ -87,7 +88,7 @@ export class SessionFiles {
   resumeInput(command: Command, slot: Slot, keeper: ProcessIdentity | undefined): void {
     this.keepInputOpen(command);
     const fifo = this.directory.file(`i${slot.number}`);
-    this.inputs.get(command)?.resume(fifo, keeper ?? inputKeeperOf(fifo));
+    this.inputs.get(command)?.resume(fifo, keeper ?? keeperOf(fifo));
   }
 
   /** Processes that hold inputs or outputs open, and are none of any command's. */

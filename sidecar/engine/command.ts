@@ -19,6 +19,9 @@ import { isoTime } from './times';
 const rememberedBytes = 16 * 1024;
 const listedBytes = 4 * 1024;
 
+const bereft =
+  'The sidecar was killed while this ran. What it had just read then, less than 64 KiB of each stream, may be missing.';
+
 export interface CommandRequest {
   text: string;
   background: boolean;
@@ -61,6 +64,8 @@ export class Command {
   earlyInput: Buffer[] = [];
   /** Somebody has asked for the end of its input. */
   inputEnded = false;
+  /** A sidecar was killed while it ran, with what it had just read of the output in its hands. */
+  isBereft = false;
   /** Milliseconds since 1970. */
   startedAt = Date.now();
   startedMonotonic = performance.now();
@@ -153,7 +158,7 @@ export class Command {
     this.durationMs =
       this.state === 'queued' ? 0 : Math.round((performance.now() - this.startedMonotonic) * 1000) / 1000;
     this.state = 'finished';
-    this.end = end;
+    this.end = this.isBereft ? { ...end, notes: [...end.notes, bereft] } : end;
     const { captured } = this.output;
     if (captured !== undefined) this.texts = this.render(captured);
     const printed = this.output.bytes.stdout + this.output.bytes.stderr;

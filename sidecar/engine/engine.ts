@@ -1,5 +1,6 @@
 import { chmodSync, mkdirSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { z } from 'zod';
 import { failure } from '../../protocol/errors';
 import { defaultLimits, type Limits } from '../../protocol/limits';
@@ -46,6 +47,8 @@ export interface EngineLog {
 export interface Disposable {
   dispose(): void;
 }
+
+const leaveGraceMs = 8000;
 
 const silent: EngineLog = { debug() {}, info() {}, warn() {}, error() {} };
 
@@ -323,6 +326,12 @@ export class Engine {
   async leave(): Promise<void> {
     this.closing ??= (async () => {
       for (const session of this.sessions.values()) this.leaveSession(session);
+      // What is being made or destroyed is nobody else's business, so it is waited for.
+      const endings = [...this.sessions.values()].map(({ ending }) => ending);
+      await Promise.race([
+        Promise.allSettled([...this.creating, ...endings]),
+        pause(leaveGraceMs, null, { ref: false }),
+      ]);
       await this.dispose();
     })();
     return this.closing;
@@ -337,7 +346,7 @@ export class Engine {
     }
   }
 
-  private adopt({ sessionId, directory, saved }: Orphan): void {
+  private adopt({ sessionId, directory, isBereft, saved }: Orphan): void {
     const { foundation, condition } = saved;
     try {
       const shell = findShell(foundation.shell, foundation.env.PATH);
@@ -348,6 +357,7 @@ export class Engine {
           id: sessionId,
           name: condition.name,
           ...foundation,
+          isBereft,
           defaultTimeoutMs: foundation.defaultTimeoutMs,
           idleTimeoutMs: foundation.idleTimeoutMs,
           shell,

@@ -26,6 +26,7 @@ const firstLookMs = 20;
 const firstLookAtAdoptedMs = 1000;
 const longestLookMs = 1000;
 const mostRepeats = 2;
+const mostReports = 50;
 const interruptedStatus = 128 + constants.signals.SIGINT;
 const killedStatus = 128 + constants.signals.SIGKILL;
 
@@ -85,6 +86,7 @@ export class Foreground {
     this.unpreparedBy = undefined;
     if (forbidsInline.test(command.request.text)) this.mayInline = false;
     if (!this.host.isAlive) notes.push(...(await this.host.ensure()));
+    if (this.host.isRetired) return undefined;
     if (command.ending !== undefined) return this.neverGiven(command, slot);
     let line = this.line(command, slot);
     let end = await this.give(line, command, slot);
@@ -93,6 +95,7 @@ export class Foreground {
       if (this.host.channel.takeBackLines() !== line) break;
       this.host.neverGave(command.number);
       notes.push(...(await this.host.ensure()));
+      if (this.host.isRetired) return undefined;
       if (command.ending !== undefined) return this.neverGiven(command, slot);
       line = this.line(command, slot);
       end = await this.give(line, command, slot);
@@ -349,12 +352,15 @@ export class Foreground {
   private lookForLostReport(command: Command, firstMs: number): () => void {
     let wasIdle = false;
     let wait = firstMs;
+    let left = mostReports;
     let timer: NodeJS.Timeout;
     const look = () => {
       const isIdle = this.isShellIdle();
       if (isIdle && wasIdle) {
         this.isShadowed = true;
-        this.reportAgain(command);
+        // What keeps every report back, a trap that skips commands for one, keeps everything back; another shell may do better.
+        if (--left < 0) this.host.signal('SIGKILL');
+        else this.reportAgain(command);
       }
       wasIdle = isIdle;
       if (!isIdle) wait = Math.min(wait * 2, longestLookMs);

@@ -12,6 +12,7 @@ import type { ShellHost } from './shell-host';
 const interruptGraceMs = 1000;
 const reportGraceMs = 1000;
 const startGraceMs = 2000;
+const againMs = 20;
 /** A signal to stop takes effect soon, not at once. */
 const stopMs = 5;
 /** A command may itself have sent its stderr to where the shell's goes. */
@@ -25,8 +26,12 @@ export async function endBackground(
 ): Promise<void> {
   // The shell may have been given it only just now: there is nobody to signal before there is a subshell.
   if (command.subshell === undefined) await pauseUntil(Promise.race([command.started, command.finished]), startGraceMs);
-  await endProcesses(signal ?? 'SIGTERM', processes, command.subshell);
-  await pauseUntil(command.finished, reportGraceMs);
+  // A subshell that was just forked has nobody to signal yet, and in a moment it has.
+  const deadline = performance.now() + reportGraceMs;
+  do {
+    await endProcesses(signal ?? 'SIGTERM', processes, command.subshell);
+    await pauseUntil(command.finished, againMs);
+  } while (!command.isFinished && command.error === undefined && performance.now() < deadline);
 }
 
 export interface ForegroundInterruption {
@@ -47,7 +52,7 @@ export async function endForeground(
   { shell: host, processes, reportAgain }: ForegroundInterruption,
 ): Promise<void> {
   const shell = new HeldShell(host);
-  const ended = () => command.isFinished || shell.isGone;
+  const ended = () => command.isFinished || command.error !== undefined || shell.isGone;
   const pause = (ms: number) => pauseUntil(Promise.race([command.finished, shell.gone]), ms);
   if (signal === undefined || signal === 'SIGINT') {
     const endsLine = host.dialect.endsLineOnInterrupt && host.pid !== undefined;
@@ -84,7 +89,7 @@ class HeldShell {
   }
 
   get isGone(): boolean {
-    return !this.host.isAlive || this.host.identity !== this.identity;
+    return this.host.isLeft || !this.host.isAlive || this.host.identity !== this.identity;
   }
 
   get abandonSignal(): NodeJS.Signals {

@@ -30,7 +30,8 @@ const condition = z.object({
   restarts: count,
   notes: z.array(z.string()),
   cwd: z.string(),
-  snapshotUpTo: count,
+  /** -1 if there is none that can be restored from. */
+  snapshotUpTo: z.number().int().min(-1),
   /** Another than the session was created with if the shell failed with that. */
   profile: profile.optional(),
   hasErrorTrap: z.boolean(),
@@ -75,6 +76,7 @@ const recordSchema = z.union([
   z.tuple([z.literal('input'), count, z.base64()]),
   z.tuple([z.literal('input-kept'), count, identity]),
   z.tuple([z.literal('input-ended'), count]),
+  z.tuple([z.literal('bereft'), count]),
   z.tuple([z.literal('interrupted'), count, z.enum(['cancelled', 'timed_out'])]),
   z.tuple([
     z.literal('chunks-dropped'),

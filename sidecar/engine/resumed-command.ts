@@ -16,6 +16,7 @@ export function resumedCommand(saved: SavedCommand, sessionId: string, logs: Log
   command.earlyInput = saved.earlyInput;
   command.inputKeeper = saved.inputKeeper;
   command.ending = saved.interrupted;
+  command.isBereft = saved.isBereft === true;
   if (began === undefined && ended === undefined) return command;
   if (dropped !== undefined) {
     output.index.resumeAt(dropped.first, dropped.stdout + dropped.stderr, dropped.logStart);
@@ -32,8 +33,9 @@ export function resumedCommand(saved: SavedCommand, sessionId: string, logs: Log
   if (began !== undefined) command.resume(began.startedAt, fromMonotonic(began.monotonic));
   if (ended !== undefined) {
     const { end, startedAt, tookMs, totals } = ended;
-    output.bytes.stdout = totals.stdout;
-    output.bytes.stderr = totals.stderr;
+    // What it left behind may have printed since.
+    output.bytes.stdout = Math.max(output.bytes.stdout, totals.stdout);
+    output.bytes.stderr = Math.max(output.bytes.stderr, totals.stderr);
     output.unlogged = totals.unlogged;
     command.resumeEnded(endingOf(end), startedAt, tookMs);
   }

@@ -28,6 +28,7 @@ export interface SavedCommand {
   earlyInput: Buffer[];
   inputKeeper?: ProcessIdentity;
   inputEnded?: boolean;
+  isBereft?: boolean;
   interrupted?: 'cancelled' | 'timed_out';
   dropped?: { first: number; stdout: number; stderr: number; logStart: number };
   chunks: SavedChunk[];
@@ -82,6 +83,7 @@ function noteOf(record: CommandRecord, commands: Map<number, SavedCommand>): voi
   else if (kind === 'input') command.earlyInput.push(Buffer.from(record[2], 'base64'));
   else if (kind === 'input-kept') command.inputKeeper = record[2];
   else if (kind === 'input-ended') command.inputEnded = true;
+  else if (kind === 'bereft') command.isBereft = true;
   else if (kind === 'interrupted') command.interrupted = record[2];
   else if (kind === 'chunks-dropped') command.dropped = record[2];
   else if (kind === 'chunk')
@@ -91,20 +93,19 @@ function noteOf(record: CommandRecord, commands: Map<number, SavedCommand>): voi
   else commands.delete(number);
 }
 
-/** A file of this user's, no link, of a sane size. */
+/** A file of this user's, no link, of a sane size. Throws if it is there and cannot be read now. */
 function readOwn(path: string): string | undefined {
   let fd: number;
   try {
     fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-  } catch {
-    return undefined;
+  } catch (error) {
+    if (['ENOENT', 'ELOOP', 'ENXIO'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined;
+    throw error;
   }
   try {
     const stat = fstatSync(fd);
     if (!stat.isFile() || stat.uid !== process.getuid?.() || stat.size > longestJournal) return undefined;
     return readFileSync(fd, 'utf8');
-  } catch {
-    return undefined;
   } finally {
     closeSync(fd);
   }

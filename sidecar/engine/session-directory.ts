@@ -2,8 +2,9 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, renameSync, statSync, wr
 import { join } from 'node:path';
 import { failure } from '../../protocol/errors';
 import { type ProcessIdentity, signalProcess } from '../processes/identity';
+import { openFiles } from '../processes/process-table';
 import { describeTrouble } from '../system-failure';
-import { makeKeptFifos } from './keeper';
+import { keeperOf, keepFifos, makeKeptFifos } from './keeper';
 import { restoreDirectory } from './restored-directory';
 import { own, removeIfPossible, spareName } from './sweep';
 
@@ -28,7 +29,29 @@ export class SessionDirectory {
   /** The directory of a session that is already there. */
   static existing(path: string, keepers: ProcessIdentity[]): SessionDirectory {
     const slots = readdirSync(path).flatMap((name) => (/^i\d+$/.test(name) ? [Number(name.slice(1))] : []));
-    return new SessionDirectory(path, keepers, slots);
+    const directory = new SessionDirectory(path, keepers, slots);
+    // A sidecar that was killed as it added a slot had no time to note who keeps it.
+    for (const slot of directory.unkept()) {
+      const keeper = slotFifos(path, slot)
+        .outputs.map(keeperOf)
+        .find((found) => found !== undefined);
+      if (keeper !== undefined) keepers.push(keeper);
+    }
+    return directory;
+  }
+
+  /** Has those slots kept that nobody keeps; whether there were any. */
+  async keepTheRest(): Promise<boolean> {
+    const unkept = this.unkept();
+    for (const slot of unkept) this.keepers.push(await keepFifos(slotFifos(this.path, slot).outputs));
+    return unkept.length > 0;
+  }
+
+  /** Slots whose output would be gone with the sidecar, as far as the system tells. */
+  private unkept(): number[] {
+    if (process.platform !== 'linux') return [];
+    const kept = new Set(this.keepers.flatMap(({ pid }) => openFiles(pid)));
+    return this.slots.filter((slot) => !slotFifos(this.path, slot).outputs.every((path) => kept.has(path)));
   }
 
   file(name: string): string {
@@ -118,8 +141,9 @@ export class SessionDirectories {
   }
 
   private async takeSpare(): Promise<Spare | undefined> {
-    const spare = await this.spare;
+    const making = this.spare;
     this.spare = undefined;
+    const spare = await making;
     if (spare === undefined || statSync(join(spare.path, 'ctl'), { throwIfNoEntry: false })?.isFIFO()) return spare;
     // Somebody removed it, or parts of it as it was made.
     signalProcess(spare.keeper, 'SIGKILL');

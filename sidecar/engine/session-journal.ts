@@ -29,6 +29,7 @@ export class SessionJournal {
   /** Commands that were forgotten since the last idle moment. A note that is lost costs only room. */
   private forgottenNumbers: number[] = [];
   private flushTimer: NodeJS.Timeout | undefined;
+  private tidying: NodeJS.Immediate | undefined;
   private isDestroyed = false;
 
   constructor(
@@ -82,6 +83,8 @@ export class SessionJournal {
     return (stream, size, logEnd, time, isAwaited) => {
       this.journal.noteLine(chunk(number, stream, size, logEnd, time));
       if (isAwaited) this.journal.flush();
+      // One command that prints for days must not make it grow without end.
+      if (this.journal.isLong) this.tidying ??= setImmediate(() => this.tidy());
     };
   }
 
@@ -119,6 +122,8 @@ export class SessionJournal {
 
   /** For an idle moment. */
   tidy(): void {
+    clearImmediate(this.tidying);
+    this.tidying = undefined;
     for (const number of this.forgottenNumbers.splice(0)) this.journal.noteLine(line(['forgotten', number]));
     if (this.journal.isLong) this.rewrite();
     else this.flush();
@@ -126,12 +131,14 @@ export class SessionJournal {
 
   close(): void {
     clearTimeout(this.flushTimer);
+    clearImmediate(this.tidying);
     this.journal.close();
   }
 
   /** As close, without writing what is not written yet. */
   discard(): void {
     clearTimeout(this.flushTimer);
+    clearImmediate(this.tidying);
     this.journal.discard();
   }
 
@@ -167,6 +174,7 @@ function* linesOf(command: Command): Generator<string> {
   for (const data of command.earlyInput) yield line(inputOf(command, data));
   if (inputKeeper !== undefined) yield line(['input-kept', number, inputKeeper]);
   if (command.inputEnded) yield line(['input-ended', number]);
+  if (command.isBereft) yield line(['bereft', number]);
   if (command.ending !== undefined) yield line(['interrupted', number, command.ending]);
   if (index.first > 1) {
     const dropped = { ...output.bytes };

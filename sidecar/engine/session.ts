@@ -15,7 +15,7 @@ import { findProcess, openFiles } from '../processes/process-table';
 import { systemFailure } from '../system-failure';
 import { Background } from './background';
 import { Command, type CommandRequest, type Ending } from './command';
-import { neverStarted } from './command-end';
+import { neverStarted, unknownEnd } from './command-end';
 import { SessionFiles } from './command-files';
 import { Foreground } from './foreground';
 import { endBackground, endForeground } from './interruption';
@@ -42,6 +42,8 @@ export interface SessionOptions extends Omit<ShellHostOptions, 'sessionId'> {
   /** Milliseconds since 1970; now by default. */
   createdAt?: number;
   envKeys: string[];
+  /** The sidecar that had it before was killed, and did not hand over. */
+  isBereft?: boolean;
   defaultTimeoutMs: number | undefined;
   idleTimeoutMs: number | undefined;
   directory: SessionDirectory;
@@ -308,6 +310,11 @@ export class Session {
     );
   }
 
+  /** Resolves when it is destroyed or left, if that has begun. */
+  get ending(): Promise<void> | undefined {
+    return this.destroying;
+  }
+
   /** Kills everything the session started, and forgets it. `killing` is when somebody else has begun with that. */
   destroy(killing?: Promise<unknown>): Promise<void> {
     this.destroying ??= this.tearDown(killing);
@@ -392,13 +399,22 @@ export class Session {
     this.foreground.isShadowed = condition.isShadowed;
     this.foreground.mayInline = condition.mayInline ?? false;
     const isBegun = ({ began, request }: SavedCommand) => began !== undefined && !request.background;
-    this.host.resume(condition, Math.max(0, ...commands.filter(isBegun).map(({ number }) => number)));
+    const wasGiven = (command: SavedCommand) =>
+      isBegun(command) || (command.ended !== undefined && !command.request.background);
+    this.host.resume(condition, Math.max(0, ...commands.filter(wasGiven).map(({ number }) => number)));
     this.enter('idle');
     const isBusy = commands.some((command) => isBegun(command) && command.ended === undefined);
     if (!isBusy) this.resumeInTurn(() => this.foreground.getToKnow());
     for (const command of commands) this.resumeCommand(command);
     this.journal.rewrite();
     this.restartIdleTimer();
+    this.scheduleSnapshot(snapshotAfterMs);
+    void this.keepTheRest();
+  }
+
+  private async keepTheRest(): Promise<void> {
+    const isNew = await this.options.directory.keepTheRest().catch(() => false);
+    if (isNew && !this.isTerminated) this.journal.changed();
   }
 
   private resumeCommand(saved: SavedCommand): void {
@@ -410,12 +426,20 @@ export class Session {
     slot?.bind(command.output);
     if (saved.ended !== undefined) this.resumeEnded(command, slot);
     else if (slot !== undefined) this.resumeRunning(command, slot, saved);
+    else if (saved.began !== undefined) this.resumeWithoutSlot(command);
     else {
       if (command.request.stdin.kind === 'open') this.files.keepInputOpen(command);
       if (saved.inputEnded === true) this.endInput(command);
       this.queued++;
       this.resumeInTurn(() => this.perform(command));
     }
+  }
+
+  /** Whatever became of what it printed to: it was begun, and is not begun again. */
+  private resumeWithoutSlot(command: Command): void {
+    this.finish(command, unknownEnd(command, this.cwd, 'What it printed to is gone, so its end is not known.'));
+    command.output.end();
+    this.publication.ended(command);
   }
 
   private resumeInTurn(work: () => Promise<void>): void {
@@ -425,6 +449,7 @@ export class Session {
   private resumeEnded(command: Command, slot: Slot | undefined): void {
     this.publication.add(command);
     if (slot !== undefined) {
+      this.options.logs.reopen(command.output.log);
       this.letGo(command, slot);
       return;
     }
@@ -434,6 +459,7 @@ export class Session {
 
   private resumeRunning(command: Command, slot: Slot, saved: SavedCommand): void {
     this.options.logs.reopen(command.output.log);
+    command.isBereft ||= this.options.isBereft === true;
     // Before anything else: it may have ended of that since.
     command.ending = saved.interrupted;
     if (command.request.stdin.kind === 'open') this.files.resumeInput(command, slot, saved.inputKeeper);

@@ -81,7 +81,8 @@ export class ShellHost {
   readonly channel: Channel;
   private process: ShellProcess | undefined;
   private isDisposed = false;
-  private isRetired = false;
+  /** A shell that ends is not replaced any more, and no command is given to one. */
+  isRetired = false;
   private ended: EndedShell | undefined;
   /** Records from before this sidecar was there are not about what it asked for. */
   private hasCaughtUp = true;
@@ -118,6 +119,11 @@ export class ShellHost {
     return this.process?.identity;
   }
 
+  /** Another sidecar has it, or nobody. */
+  get isLeft(): boolean {
+    return this.isDisposed;
+  }
+
   get isAlive(): boolean {
     return this.process?.isAlive === true;
   }
@@ -151,7 +157,8 @@ export class ShellHost {
     this.notes = notes;
     this.cwd = cwd;
     this.lastNumber = lastNumber;
-    this.announced = lastNumber + 1;
+    // Which it is now is not known for certain, so the next command says its own.
+    this.announced = 0;
     this.snapshots.upTo = snapshotUpTo;
     this.hasCaughtUp = false;
     this.ended = saved.ended;

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { failure } from '../../protocol/errors';
 import { reach } from '../checkpoints';
-import { identify, isAlive, type ProcessIdentity, signalProcess } from '../processes/identity';
+import { identify, mayBeAlive, type ProcessIdentity, signalProcess } from '../processes/identity';
 import type { Profile } from '../shells/dialect';
 import type { Shell } from '../shells/find-shells';
 import { describeTrouble } from '../system-failure';
@@ -154,7 +154,7 @@ function exitOf(child: ChildProcess): Promise<ShellExit> {
 function exitOfAdopted(identity: ProcessIdentity, statusFile: string): Promise<ShellExit> {
   return new Promise((resolve) => {
     const look = () => {
-      if (isAlive(identity)) return;
+      if (mayBeAlive(identity)) return;
       clearInterval(timer);
       resolve({ code: notedExit(statusFile, identity.pid), signal: null });
     };

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { closeSync, constants, openSync } from 'node:fs';
 import { Socket } from 'node:net';
-import { holdersOf } from '../processes/command-processes';
 import { identify, isAlive, type ProcessIdentity, signalProcess } from '../processes/identity';
+import { keeping } from './keeper';
 
 const retryMs = 5;
 
@@ -11,14 +11,6 @@ const mostEarlyBytes = 64 * 1024;
 
 /** A command that nobody has kept the input of is taken to run if it was not started anew by then. */
 const certainAfterMs = 5000;
-
-const keeping = 'sleep 2147483647';
-
-/** The process that keeps an input open, for when a sidecar had no time to note which it is. */
-export function inputKeeperOf(fifo: string): ProcessIdentity | undefined {
-  const keeper = holdersOf([fifo], { except: [], since: undefined }).find(({ command }) => command.includes(keeping));
-  return keeper === undefined ? undefined : identify(keeper.pid);
-}
 
 interface Notes {
   /** Input was taken that the command cannot be given yet. */

@@ -4,10 +4,16 @@ import { readFileSync } from 'node:fs';
  * The file in which a session's processes note how they ended, for a sidecar that was not there to be told: a line
  * `NUMBER STATUS` for a background command, and `X PID STATUS` for a shell that could still write one.
  */
+const isLine = /^(X )?\d+ \d{1,3}$/;
+
 function lines(path: string): string[][] {
   try {
-    return readFileSync(path, 'utf8')
+    const text = readFileSync(path, 'utf8');
+    // What comes after the last newline was never completely written.
+    return text
+      .slice(0, text.lastIndexOf('\n') + 1)
       .split('\n')
+      .filter((line) => isLine.test(line))
       .map((line) => line.split(' '));
   } catch {
     return [];

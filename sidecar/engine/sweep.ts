@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { failure } from '../../protocol/errors';
 import { commandIdVariable, killSessions, processesOfSession } from '../processes/command-processes';
-import { identify, isAlive, type ProcessIdentity } from '../processes/identity';
+import { identify, isAlive, mayBeAlive, type ProcessIdentity } from '../processes/identity';
 import { environmentValue, openFiles } from '../processes/process-table';
 import { readSavedSession, type SavedSession } from './saved-session';
 
@@ -60,6 +60,8 @@ function isBeingMade(name: string): boolean {
 export interface Orphan {
   sessionId: string;
   directory: string;
+  /** Its sidecar was killed; otherwise it was left in order. */
+  isBereft: boolean;
   saved: SavedSession;
 }
 
@@ -72,10 +74,15 @@ export async function sweep(root: string): Promise<{ orphans: Orphan[]; swept: n
   const remains: string[] = [];
   for (const name of readdirSync(root)) {
     const directory = join(root, name);
-    if (!isOrphaned(name, directory)) continue;
-    const saved = isOwn(directory) ? livingSession(name, directory) : undefined;
-    if (saved === undefined) remains.push(name);
-    else orphans.push({ sessionId: name, directory, saved });
+    const orphaned = orphanage(name, directory);
+    if (orphaned === undefined) continue;
+    try {
+      const saved = isOwn(directory) ? livingSession(name, directory) : undefined;
+      if (saved === undefined) remains.push(name);
+      else orphans.push({ sessionId: name, directory, isBereft: orphaned === 'bereft', saved });
+    } catch {
+      // Its journal is there and cannot be read now: the next sidecar may have more luck.
+    }
   }
   await Promise.all(remains.map((name) => remove(name, join(root, name))));
   return { orphans, swept: remains.length };
@@ -133,16 +140,19 @@ function isOwn(directory: string): boolean {
   return stat?.isDirectory() === true && stat.uid === process.getuid?.() && (stat.mode & 0o077) === 0;
 }
 
-function isOrphaned(name: string, directory: string): boolean {
+/** Whether nobody has a session directory any more, because its sidecar is gone or has left it to the next. */
+function orphanage(name: string, directory: string): 'bereft' | 'left' | undefined {
   try {
     const file = join(directory, ownerFile);
     if (statSync(file).size > mostBytes) throw new Error('no owner file is as long');
     const owner = JSON.parse(readFileSync(file, 'utf8')) as ProcessIdentity | typeof nobody;
-    return owner === nobody || !isAlive(owner);
+    if (owner === nobody) return 'left';
+    return mayBeAlive(owner) ? undefined : 'bereft';
   } catch (error) {
     const found = statSync(directory, { throwIfNoEntry: false });
-    if (found === undefined) return false;
+    if (found === undefined) return undefined;
     const isUnnamed = (error as NodeJS.ErrnoException).code === 'ENOENT' && isOwn(directory);
-    return (isUnnamed && !isBeingMade(name)) || Date.now() - found.mtimeMs > unownedForMs;
+    const isNobodys = (isUnnamed && !isBeingMade(name)) || Date.now() - found.mtimeMs > unownedForMs;
+    return isNobodys ? 'bereft' : undefined;
   }
 }

@@ -141,7 +141,7 @@ function makeLog(log: string, records: Buffer): boolean {
     renameSync(aside, log);
     return true;
   } catch {
-    rmSync(aside, { force: true });
+    if (sizeOf(aside) >= 0) rmSync(aside, { force: true });
     return false;
   }
 }

@@ -17,6 +17,19 @@ export function isAlive(identity: ProcessIdentity): boolean {
   return entry !== undefined && entry.startTime === identity.startTime && entry.state !== 'Z' && entry.state !== 'X';
 }
 
+/** Whether it may be: where the system does not tell about a process now, that it is there is enough. */
+export function mayBeAlive(identity: ProcessIdentity): boolean {
+  return findProcess(identity.pid) === undefined ? isThere(identity.pid) : isAlive(identity);
+}
+
+function isThere(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== 'ESRCH';
+  }
+}
+
 /** Signals exactly that process. Never a group, never init, never a process that merely inherited the pid. */
 export function signalProcess(identity: ProcessIdentity, signal: NodeJS.Signals): boolean {
   if (identity.pid <= 1 || identity.pid === process.pid || !isAlive(identity)) return false;

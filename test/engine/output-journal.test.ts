@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { link, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { OutputJournal } from '../../sidecar/output/output-journal';
@@ -45,6 +45,20 @@ describe('The journal of short output', () => {
     await leaveBehind([log('1.log'), 'one\n']);
     replay();
     assert.equal(await readFile(log('1.log'), 'utf8'), 'one\nand the rest\n');
+  });
+
+  it('writes through no file that several logs share, and makes the others where one cannot be made', async () => {
+    await mkdir(join(root, 'sessions', 's-1'), { recursive: true });
+    await writeFile(join(root, 'empty'), '');
+    for (const name of ['1.log', '2.log']) await link(join(root, 'empty'), log(name));
+    await writeFile(join(root, 'no directory'), '');
+    await leaveBehind([join(root, 'no directory', '3.log'), 'three\n'], [log('1.log'), 'one\n']);
+    replay();
+    const texts = await Promise.all(
+      [log('1.log'), log('2.log'), join(root, 'empty')].map((path) => readFile(path, 'utf8')),
+    );
+    assert.deepEqual(texts, ['one\n', '', '']);
+    assert.deepEqual(await readdir(directory), [deadOwner], 'it is there for the next one to try again');
   });
 
   it('makes nothing of an entry that was not written to its end', async () => {
