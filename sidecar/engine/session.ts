@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { Semaphore } from 'async-mutex';
 import { failure, LimpetError } from '../../protocol/errors';
 import type { Limits } from '../../protocol/limits';
@@ -33,6 +34,7 @@ import { disown } from './sweep';
 import { isoTime } from './times';
 
 const snapshotAfterMs = 100;
+const stuckMs = 5000;
 /** So many that nobody can ask for any more may wait for an idle moment. */
 const mostForgotten = 100;
 
@@ -372,7 +374,8 @@ export class Session {
     this.stopTimers();
     this.journal.destroyed();
     await (killing ?? killSessions(() => [this.traces]));
-    await this.host.exited;
+    // One that is stuck in the kernel ends when it can; nobody has to wait for that.
+    await Promise.race([this.host.exited, pause(stuckMs, null, { ref: false })]);
     await collected(this.options.directory.keepers);
     for (const command of this.commands.values()) {
       if (command.isFinished) continue;
