@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import type { SidecarClient } from '../../client/client';
+import type { StreamName } from '../../protocol/values';
 import { isAlive, processesMarked } from '../helpers/processes';
 import { Sandbox, until } from '../helpers/sidecar';
 import { figure, long } from '../helpers/station';
@@ -26,6 +27,17 @@ describe('A sidecar that is killed', () => {
   const create = () => client.request('session.create', { cwd: sandbox.work, env: { KILLED_BY_TEST: mark } });
   const left = () => processesMarked(`KILLED_BY_TEST=${mark}`);
 
+  async function everythingOf(commandId: string, stream: StreamName): Promise<string> {
+    let text = '';
+    for (let fromSeq = 1; ; ) {
+      const { chunks, nextSeq, droppedBytes } = await client.request('exec.output', { commandId, stream, fromSeq });
+      assert.equal(droppedBytes, 0);
+      if (nextSeq === fromSeq) return text;
+      text += chunks.map(({ data }) => data).join('');
+      fromSeq = nextSeq;
+    }
+  }
+
   /** Answers with how many milliseconds passed until the next one answered. */
   async function killAndReplace(): Promise<number> {
     const { pid } = client.sidecar;
@@ -47,25 +59,35 @@ describe('A sidecar that is killed', () => {
     figure(`the next one answered ${took} ms after the kill`);
   });
 
-  it('in the middle of a stream: the command ends as it would have, and at most one read is lost', async () => {
+  it('in the middle of both streams, three times: the command ends as it would have, and at most one read of each is lost', async () => {
     const { sessionId } = await create();
-    const command = 'for i in {1..300}; do echo "line $i"; sleep 0.002; done; (exit 7)';
+    const [blocks, perBlock] = [60, 5000];
+    const numbers = '$((i * 5000 + 1)) $((i * 5000 + 5000))';
+    const both = `seq -f 'out %08.0f' ${numbers} & seq -f 'err %08.0f' ${numbers} >&2; wait`;
+    const command = `for i in {0..${blocks - 1}}; do ${both}; sleep 0.02; done; (exit 7)`;
     const { commandId } = await client.request('exec.start', { sessionId, command });
-    await client.request('exec.wait', { commandId, until: [{ output: 'line 50\n' }] });
-    await killAndReplace();
+    const killedAfter = [5, 20, 35];
+    for (const block of killedAfter) {
+      const line = `^out 000*${block * perBlock}$`;
+      await client.request('exec.wait', { commandId, until: [{ output: line }] });
+      await killAndReplace();
+    }
     const { exitCode, outcome } = await client.request('exec.wait', { commandId });
     assert.deepEqual([outcome, exitCode], ['exited', 7]);
-    const { chunks } = await client.request('exec.output', { commandId });
-    const lines = chunks.map(({ data }) => data).join('');
-    const whole = Array.from({ length: 300 }, (_, at) => `line ${at + 1}\n`).join('');
-    const lost = whole.length - lines.length;
-    assert.ok(lost >= 0 && lost <= oneRead, `${lost} bytes are lost`);
-    const [head = '', tail = ''] = [commonHead(lines, whole), lines.slice(commonHead(lines, whole).length)];
-    assert.ok(whole.endsWith(tail), 'what is there is in order');
-    figure(`${lost} of ${whole.length} bytes lost, after ${head.length}`);
+    const lost = [];
+    for (const stream of ['stdout', 'stderr'] as const) {
+      const got = await everythingOf(commandId, stream);
+      const whole = numbered(stream.slice(3, 6), blocks * perBlock);
+      const sizes = cuts(got, whole);
+      assert.ok(sizes.length <= killedAfter.length, `${stream} has ${sizes.length} cuts`);
+      for (const size of sizes) assert.ok(size <= oneRead, `${size} bytes of ${stream} are lost at once`);
+      lost.push(`${sizes.join(' + ') || 'none'} of ${whole.length} bytes of ${stream}`);
+    }
+    figure(`lost: ${lost.join(', ')}`);
   });
 
   it('while it creates a session: nothing of it is left that the next one does not know', async () => {
+    let adopted = 0;
     for (let delay = 0; delay < 20; delay += 4) {
       const creating = create().catch(() => undefined);
       await new Promise((resolve) => setTimeout(resolve, delay));
@@ -75,12 +97,15 @@ describe('A sidecar that is killed', () => {
       for (const { sessionId } of sessions) {
         assert.equal((await client.request('exec.run', { sessionId, command: 'echo a' })).stdout, 'a\n');
         await client.request('session.destroy', { sessionId });
+        adopted++;
       }
       await until(() => left().length === 0, 'no process of it is left');
     }
+    figure(`${adopted} of 5 sessions were made and gone on with, no process is left of the others`);
   });
 
   it('while it destroys a session: the session is gone, or whole', async () => {
+    let whole = 0;
     for (let delay = 0; delay < 20; delay += 4) {
       const { sessionId } = await create();
       await client.request('exec.start', { sessionId, command: 'sleep 300', background: true });
@@ -91,9 +116,11 @@ describe('A sidecar that is killed', () => {
       if ((await client.request('session.list', {})).sessions.length > 0) {
         assert.equal((await client.request('exec.run', { sessionId, command: 'echo a' })).stdout, 'a\n');
         await client.request('session.destroy', { sessionId });
+        whole++;
       }
       await until(() => left().length === 0, 'no process of it is left');
     }
+    figure(`${5 - whole} of 5 sessions were gone, ${whole} whole`);
   });
 
   it(`${kills} times at random moments under load: no session, command or exit code is lost`, async function () {
@@ -111,8 +138,26 @@ describe('A sidecar that is killed', () => {
   });
 });
 
-function commonHead(one: string, other: string): string {
-  let at = 0;
-  while (at < one.length && one[at] === other[at]) at++;
-  return one.slice(0, at);
+/** Lines that cannot be mistaken for one another. */
+const numbered = (word: string, count: number) =>
+  Array.from({ length: count }, (_, at) => `${word} ${String(at + 1).padStart(8, '0')}\n`).join('');
+
+/** How much is left out at each place where something is; what is there must be in order, and nothing else. */
+function cuts(got: string, whole: string): number[] {
+  const sizes: number[] = [];
+  // Of any two lines' length one is complete.
+  const enough = 2 * (whole.indexOf('\n') + 1);
+  let [at, place] = [0, 0];
+  while (at < got.length) {
+    while (at < got.length && got[at] === whole[place]) {
+      at++;
+      place++;
+    }
+    if (at === got.length) break;
+    const next = whole.indexOf(got.slice(at, at + enough), place);
+    assert.ok(next > place, `"${got.slice(at, at + enough)}" belongs there`);
+    sizes.push(next - place);
+    place = next;
+  }
+  return place < whole.length ? [...sizes, whole.length - place] : sizes;
 }
