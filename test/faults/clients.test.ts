@@ -34,6 +34,7 @@ describe('Clients at their worst', () => {
         n % 2 === 0 ? {} : { session_id: session, command: `(exit ${n % 200})` },
       ),
     ).join('');
+    const idle = await station.slowestIdleAnswer();
     const rssBefore = rssOf(station.pid);
     const answered = async () => {
       client.raw(ask);
@@ -43,6 +44,9 @@ describe('Clients at their worst', () => {
     const slowest = await station.slowestAnswerDuring(async () => {
       [, ms] = await timed(answered());
     });
+    const moreMegabytes = (rssOf(station.pid) - rssBefore) / 1e6;
+    assert.ok(slowest < 10_000 + 100 * idle, `an answer took ${slowest} ms; before, ${idle} ms`);
+    assert.ok(moreMegabytes < 400, `${moreMegabytes} MB more`);
     assert.equal(new Set(client.lines.map(({ id }) => id)).size, 10_000);
     const refused = client.lines.filter(({ ok }) => ok !== true);
     assert.deepEqual(
@@ -55,7 +59,7 @@ describe('Clients at their worst', () => {
     await station.assertNextCommandWorks(session);
     figure(
       `10 000 answers in ${ms} ms, ${refused.length} of them "overloaded"; another client waited ${Math.round(slowest)} ms at most; ` +
-        `${((rssOf(station.pid) - rssBefore) / 1e6).toFixed(0)} MB more`,
+        `${moreMegabytes.toFixed(0)} MB more`,
     );
   });
 
@@ -98,6 +102,7 @@ describe('Clients at their worst', () => {
   it('never read: they cost a bounded amount of memory, and nobody else anything', async () => {
     const id = await station.start(session, 'head -c 50000000 /dev/zero | tr "\\0" x', { background: true });
     await station.client.data('exec.wait', { command_id: id, max_output_bytes: 10 });
+    const idle = await station.slowestIdleAnswer();
     const before = rssOf(station.pid);
     const deaf = await Promise.all(Array.from({ length: 20 }, raw));
     for (const socket of deaf) {
@@ -109,6 +114,7 @@ describe('Clients at their worst', () => {
     });
     const more = (rssOf(station.pid) - before) / 1e6;
     assert.ok(more < 150, `${more} MB more`);
+    assert.ok(slowest < 5000 + 100 * idle, `an answer took ${slowest} ms; before, ${idle} ms`);
     for (const socket of deaf) socket.destroy();
     figure(
       `20 deaf followers of 50 MB: ${more.toFixed(0)} MB more; another client waited ${Math.round(slowest)} ms at most`,

@@ -108,9 +108,11 @@ for (const shell of shells) {
       const { met } = await station.client.data('exec.wait', { command_id: id, timeout_ms: 300 });
       assert.equal(met, 'timeout');
       process.kill(pid, 'SIGCONT');
-      const { outcome, exit_code, stdout } = await station.client.data('exec.wait', { command_id: id });
+      const [result, ms] = await timed(station.client.data('exec.wait', { command_id: id }));
+      const { outcome, exit_code, stdout } = result;
       assert.deepEqual({ outcome, exit_code, stdout }, { outcome: 'exited', exit_code: 5, stdout: 'late\n' });
       await station.assertNextCommandWorks(session);
+      figure(`over ${ms} ms after it was continued`);
     });
 
     it('while stopped can be destroyed, with what it runs', async () => {

@@ -103,6 +103,13 @@ export class Station {
     );
   }
 
+  /** The longest an answer took while nothing went on: what others are measured by, on a machine that may be busy itself. */
+  async slowestIdleAnswer(): Promise<number> {
+    return this.slowestAnswerDuring(async () => {
+      for (let n = 0; n < 20; n++) await this.client.data('system.ping');
+    });
+  }
+
   /** Asks all the time while something goes on, and answers with the longest an answer took, in milliseconds. */
   async slowestAnswerDuring(work: () => Promise<unknown>): Promise<number> {
     const asking = await LineClient.connect(this.socketPath);
