@@ -17,6 +17,12 @@ export function statusOf(pid: number): ProcessStatus | undefined {
   }
 }
 
+/** When it was started, in the kernel's own units: with the pid it tells a process from every other. */
+export function startTimeOf(pid: number): string | undefined {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+  return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19];
+}
+
 /** A process that is only waiting to be collected does not count as living. */
 export const isAlive = (pid: number): boolean => !['Z', 'X', undefined].includes(statusOf(pid)?.state);
 
