@@ -21,6 +21,7 @@ for (const shell of shells) {
   describe(`A ${shell} in a workspace on a slow file system`, () => {
     let sandbox: Sandbox;
     let client: SidecarClient;
+    let other: SidecarClient;
     let workspace: string;
     let mark: string;
     let slow: string;
@@ -38,6 +39,7 @@ for (const shell of shells) {
       for (const name of ['', 'sub', 'hung']) mkdirSync(join(workspace, name));
       for (const name of ['one', 'two']) writeFileSync(join(workspace, name), `${name}\n`);
       client = await sandbox.connect();
+      other = await sandbox.connect();
       slow = await create(workspace);
       quick = await create(sandbox.work);
       await run(slow, 'x=kept');
@@ -74,7 +76,6 @@ for (const shell of shells) {
       const over = work.finally(() => {
         isOver = true;
       });
-      const other = await sandbox.connect();
       let [count, slowest] = [0, 0];
       const note = (ms: number) => {
         if (isOver) return;
