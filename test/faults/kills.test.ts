@@ -61,12 +61,12 @@ describe('A sidecar that is killed', () => {
 
   it('in the middle of both streams, three times: the command ends as it would have, and at most one read of each is lost', async () => {
     const { sessionId } = await create();
-    const [blocks, perBlock] = [60, 5000];
+    const [blocks, perBlock] = [120, 5000];
     const numbers = '$((i * 5000 + 1)) $((i * 5000 + 5000))';
     const both = `seq -f 'out %08.0f' ${numbers} & seq -f 'err %08.0f' ${numbers} >&2; wait`;
-    const command = `for i in {0..${blocks - 1}}; do ${both}; sleep 0.02; done; (exit 7)`;
+    const command = `for i in {0..${blocks - 1}}; do ${both}; done; (exit 7)`;
     const { commandId } = await client.request('exec.start', { sessionId, command });
-    const killedAfter = [5, 20, 35];
+    const killedAfter = [5, 30, 60];
     for (const block of killedAfter) {
       const line = `^out 000*${block * perBlock}$`;
       await client.request('exec.wait', { commandId, until: [{ output: line }] });
