@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
+import { isAlive } from '../helpers/processes';
 import { until } from '../helpers/sidecar';
 import { figure, Station, timed } from '../helpers/station';
 
@@ -77,5 +78,24 @@ describe('A wall clock that jumps by a day, forth and back', () => {
     );
     await station.assertNextCommandWorks(session);
     figure(`${before} processes of others are left, the last of its own was gone ${ms} ms after the cancel`);
+  });
+
+  it('keeps no state from being saved: a shell that is killed after a jump loses nothing', async () => {
+    const [session, other] = [await station.session(), await station.session()];
+    const saved: number[] = [];
+    // Once forth and once back.
+    for (let n = 0; n < 2; n++) {
+      await station.run(session, `before=old${n}`);
+      jump();
+      // Longer than a session is idle before it saves its state.
+      await station.run(other, 'sleep 0.3');
+      await station.run(session, `after=new${n}`);
+      saved.push((await timed(station.saved(session, `new${n}`)))[1]);
+      const pid = await station.shellOf(session);
+      process.kill(pid, 'SIGKILL');
+      await until(() => !isAlive(pid), 'the shell is gone');
+      assert.equal((await station.run(session, 'echo $before $after')).stdout, `old${n} new${n}\n`);
+    }
+    figure(`the state was saved ${saved.join(' and ')} ms after the command`);
   });
 });
