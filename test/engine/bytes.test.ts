@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { bytesOf, forEachShell, isOutput } from '../helpers/engine';
+import { bytesOf, forEachShell, isOutput, until } from '../helpers/engine';
+import { parsePrefixLog } from '../helpers/prefix-log';
 
 const long = process.env.LIMPET_LONG === '1';
 const sha256 = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex');
@@ -156,25 +157,40 @@ forEachShell('Bytes', (suite) => {
     assert.deepEqual([result.exitCode, result.stdoutBytes, result.truncated.stdout], [0, 20_000_000, true]);
   });
 
-  it('captures both streams at once, 50 MB each', async () => {
-    const bytes = 50 * 1024 * 1024;
-    const result = await suite.session.run(
-      `head -c ${bytes} /dev/zero & one=$!; head -c ${bytes} /dev/zero >&2; wait $one`,
+  it('captures both streams at once, 50 MB each, and mixes them nowhere', async () => {
+    const { session } = suite;
+    const files = { stdout: randomBytes(50 * 1024 * 1024), stderr: randomBytes(50 * 1024 * 1024) };
+    for (const [name, bytes] of Object.entries(files)) await writeFile(join(session.cwd, name), bytes);
+    const streamed = { stdout: createHash('sha256'), stderr: createHash('sha256') };
+    const command = 'cat stdout & one=$!; cat stderr >&2; wait $one';
+    const result = await session.engine.stream({ sessionId: session.id, command }, (event) => {
+      assert.ok(isOutput(event), 'nothing is left out');
+      streamed[event.event].update(bytesOf([event]));
+    });
+    assert.deepEqual(
+      [result.exitCode, result.stdoutBytes, result.stderrBytes],
+      [0, files.stdout.length, files.stderr.length],
     );
-    assert.deepEqual([result.exitCode, result.stdoutBytes, result.stderrBytes], [0, bytes, bytes]);
+    const logged = parsePrefixLog(await readFile(result.logPath));
+    for (const stream of ['stdout', 'stderr'] as const) {
+      const sum = sha256(files[stream]);
+      assert.deepEqual([streamed[stream].digest('hex'), sha256(logged[stream])], [sum, sum], stream);
+    }
   });
 
   it('stops yes when it is cancelled, and counts what came', async () => {
     const yes = await suite.session.start('yes');
     await yes.wait([{ output: 'y' }]);
     assert.equal((await yes.cancel()).outcome, 'cancelled');
-    const { stdoutBytes, outcome } = await yes.wait();
+    const { stdoutBytes, outcome, logPath = '' } = await yes.wait();
     assert.equal(outcome, 'cancelled');
-    assert.ok(stdoutBytes > 0 && stdoutBytes % 1 === 0);
+    assert.ok(stdoutBytes > 0, 'something came');
+    assert.equal(stdoutBytes, parsePrefixLog(await readFile(logPath)).stdout.length);
     await suite.session.expect('echo next', { stdout: 'next\n' });
   });
 
-  it(`loses nothing of a command that ends right after its output, many times over`, async () => {
+  it('loses nothing of a command that ends right after its output, many times over', async function () {
+    if (long) this.timeout(600_000);
     const [bytes, times] = long ? [10_000_000, 200] : [1_000_000, 60];
     for (let time = 0; time < times; time++) {
       const { stdoutBytes, exitCode } = await suite.session.run(`head -c ${bytes} /dev/zero`);
@@ -182,27 +198,45 @@ forEachShell('Bytes', (suite) => {
     }
   });
 
-  it('loses nothing of a command that prints and then ends the shell', async () => {
-    for (let time = 0; time < 5; time++) {
-      const result = await suite.session.run('head -c 1000000 /dev/zero; exit 3');
+  it('loses nothing of a command that prints and then ends the shell', async function () {
+    if (long) this.timeout(600_000);
+    const [bytes, times] = long ? [10_000_000, 200] : [1_000_000, 5];
+    for (let time = 0; time < times; time++) {
+      const result = await suite.session.run(`head -c ${bytes} /dev/zero; exit 3`);
       assert.deepEqual(
         [result.outcome, result.exitCode, result.stdoutBytes],
-        ['shell_exited', 3, 1_000_000],
+        ['shell_exited', 3, bytes],
         `time ${time}`,
       );
     }
   });
 
-  it('is not deceived by output that imitates its own records', async () => {
-    const records = ['S', 'D', 'B', 'start', 'end', 'done']
-      .map((kind) => `${kind}\\0$LIMPET_COMMAND_ID\\0000\\0/tmp\\n\\0`)
-      .join('');
-    const { stdout, exitCode, outcome, cwd } = await suite.session.run(
-      `printf "${records}"; printf "${records}" >&2; sh -c 'exit 9'`,
-    );
-    assert.deepEqual([exitCode, outcome, cwd], [9, 'exited', suite.session.cwd]);
-    assert.ok(stdout.startsWith('S\0'));
-    await suite.session.expect('echo next', { stdout: 'next\n' });
+  /** Prints records as the shell's own are: about the command that prints them, with a success in another directory. */
+  const imitate = (kinds: readonly string[]) =>
+    `{ for kind in ${kinds.join(' ')}; do printf '\\1=%s\\0%s\\0000\\0/tmp\\0' $kind "\${LIMPET_COMMAND_ID##*:}"; done; }`;
+
+  for (const background of [false, true]) {
+    it(`is not deceived by output that imitates its own records, in the ${background ? 'background' : 'foreground'}`, async () => {
+      const { session } = suite;
+      const kinds = ['A', 'B', 'D', 'E', 'F', 'P', 'T'];
+      const printed = kinds.map((kind) => `\x01=${kind}\x001\x000\x00/tmp\0`).join('');
+      const command = await session.start(
+        `${imitate(kinds)}; ${imitate(kinds)} >&2; until [ -e go ]; do sleep 0.01; done; sh -c 'exit 9'`,
+        { background },
+      );
+      await until('it is read', async () => bytesOf((await command.output()).chunks).length === 2 * printed.length);
+      assert.equal((await command.wait([{ output: '=T' }])).state, 'running');
+      await writeFile(join(session.cwd, 'go'), '');
+      const { outcome, exitCode, stdout, stderr, cwd } = await command.wait();
+      assert.deepEqual([outcome, exitCode, stdout, stderr, cwd], ['exited', 9, printed, printed, session.cwd]);
+      await session.expect('echo next', { stdout: 'next\n' });
+      assert.equal(session.info().restarts, 0);
+    });
+  }
+
+  it('takes the same bytes for a record where records come, so the imitation is a true one', async () => {
+    const { exitCode, cwd } = await suite.session.run(`${imitate(['D'])} >"$__lmp/ctl"; sh -c 'exit 9'`);
+    assert.deepEqual([exitCode, cwd], [0, '/tmp']);
   });
 
   it('cuts text to the size asked for and says in the middle what is missing', async () => {
