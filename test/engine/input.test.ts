@@ -69,7 +69,6 @@ forEachShell('Input', (suite) => {
     const stdin = 'limpet holds on\n'.repeat((50 * 1024 * 1024) / 16);
     const sum = createHash('sha256').update(stdin).digest('hex');
     await suite.session.expect('sha256sum', { stdout: `${sum}  -\n` }, { stdin });
-    if (suite.shell !== 'bash') return;
     const { stdout } = await suite.session.run('cat', { stdin, maxOutputBytes: 64 * 1024 * 1024 });
     assert.ok(stdout === stdin, 'the same comes back');
   });

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ChangeEvent } from '../../protocol/values';
@@ -88,16 +89,12 @@ forEachShell('Recovery', (suite) => {
   ] as const) {
     it(`restores everything after ${name} once the session has been idle for a moment`, async () => {
       const { session } = suite;
-      const cwd = `${session.cwd}/sub`;
-      let patience = 50;
-      await until('the state survives', async () => {
-        // A session that has lost its state begins anew; readonly variables can not be set again in one that has not.
-        await session.run(furnish.replace('mkdir -p sub; cd sub', `mkdir -p ${cwd}; cd ${cwd}`));
-        patience *= 2;
-        await new Promise((resolve) => setTimeout(resolve, patience));
-        assert.equal((await session.run(command)).outcome, 'shell_exited');
-        return (await session.run(show)).stdout === shown();
-      });
+      await session.run(furnish);
+      const snapshot = join(suite.opened.runtimeDir, 'sessions', session.id, 'snapshot');
+      await until('its state is saved', () => existsSync(snapshot) && readFileSync(snapshot, 'utf8').includes('fixed'));
+      assert.equal((await session.run(command)).outcome, 'shell_exited');
+      const { stdout, stderr } = await session.run(show);
+      assert.deepEqual([stdout, stderr], [shown(), '']);
     });
   }
 

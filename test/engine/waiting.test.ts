@@ -141,7 +141,10 @@ forEachShell('Waiting', (suite) => {
       command.wait([{ output: 'end' }]),
       command.wait(),
     ]);
-    assert.deepEqual(answers.map(({ met }) => met).slice(0, 2), ['output', 'output']);
+    assert.deepEqual(
+      answers.map(({ met }) => met),
+      ['output', 'output', 'output', 'exit'],
+    );
     assert.equal(answers[3].stdout, 'ready\nend\n');
   });
 
