@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
-import { writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { bytesOf, fails, forEachShell, isOutput, OpenedEngine, shells, until } from '../helpers/engine';
 import { fixture } from '../helpers/fixtures';
+import { parsePrefixLog } from '../helpers/prefix-log';
 import { isAlive } from '../helpers/processes';
 
 const background = true;
@@ -88,6 +90,20 @@ forEachShell('Background commands', (suite) => {
     const command = await suite.session.start('(sleep 1.5; echo late) & exit 3', { background });
     const { exitCode, stdout, notes } = await command.wait();
     assert.deepEqual([exitCode, stdout, notes], [3, 'late\n', []]);
+  });
+
+  it('end although a job goes on, and what that prints later is still theirs', async () => {
+    const { session } = suite;
+    const command = await session.start('{ until [ -e go ]; do sleep 0.01; done; echo late; } & echo now; exit 3', {
+      background,
+    });
+    const { exitCode, stdout, heldOpenBy = [], logPath = '' } = await command.wait();
+    assert.deepEqual([exitCode, stdout, heldOpenBy.length > 0], [3, 'now\n', true]);
+    assert.ok(!existsSync(logPath.replace(/log$/, 'labelers.done')), 'more may come');
+    await writeFile(join(session.cwd, 'go'), '');
+    await until('its output is final', () => existsSync(logPath.replace(/log$/, 'labelers.done')));
+    assert.equal(parsePrefixLog(await readFile(logPath)).stdout.toString(), 'now\nlate\n');
+    assert.equal(await command.stdout(), 'now\nlate\n');
   });
 
   it('are killed with their whole tree', async () => {
