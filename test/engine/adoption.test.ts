@@ -4,8 +4,9 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Engine } from '../../sidecar/engine/engine';
 import { bytesOf, shells, until } from '../helpers/engine';
+import { killedWhileOpening } from '../helpers/held-engine';
 import { type KillableEngine, Succession } from '../helpers/killable-engine';
-import { isAlive, zombies } from '../helpers/processes';
+import { isAlive, processesHolding, zombies } from '../helpers/processes';
 
 for (const shell of shells) {
   describe(`Adoption, in ${shell}`, () => {
@@ -506,16 +507,48 @@ for (const shell of shells) {
         assert.ok(!isAlive(pid));
       });
 
-      for (const point of ['shell-spawned', 'session-ready'] as const) {
-        it(`while it creates a session (${point}), no process of that is left when the next one ends`, async () => {
-          const engine = await heldAt(point, () => first.ask('createSession', { shell, cwd }));
-          assert.ok(engine.listSessions().some((session) => session.sessionId === sessionId));
+      for (const [point, becomes] of [
+        ['shell-spawned', 'is gone'],
+        ['session-ready', 'goes on'],
+      ] as const) {
+        it(`while it creates a session (${point}), that one ${becomes}, and no process of it is left when the next one ends`, async () => {
+          const engine = await heldAt(point, () => first.ask('createSession', { shell, cwd, name: 'new' }));
+          const sessions = engine.listSessions();
+          assert.deepEqual(
+            sessions.map(({ name }) => name).toSorted(),
+            becomes === 'goes on' ? ['mine', 'new'] : ['mine'],
+          );
+          for (const { sessionId, name } of sessions) {
+            assert.equal((await engine.run({ sessionId, command: 'echo on' })).stdout, 'on\n', name);
+          }
           await engine.close();
           assert.deepEqual(sessionDirectories(), []);
+          assert.deepEqual(processesHolding(succession.runtimeDir), []);
         });
       }
 
       it('while it adopts, the one after it adopts', async () => {
+        const command = `echo ran >> runs; echo before; ${held('gate')}; echo after; (exit 3)`;
+        const { commandId } = await first.start({ sessionId, command });
+        await first.wait({ commandId, until: [{ output: 'before' }], timeoutMs: 20_000 });
+        await appears('gate');
+        const queued = await first.start({ sessionId, command: 'echo queued' });
+        const pid = shellPid();
+        await first.kill();
+        await killedWhileOpening(succession, 'session-claimed');
+        const engine = await succession.next();
+        assert.deepEqual(
+          engine.listSessions().map((session) => [session.sessionId, session.pid, session.runningCommand?.commandId]),
+          [[sessionId, pid, commandId]],
+        );
+        await letGo('gate');
+        const { exitCode, stdout } = await whole(engine, commandId);
+        assert.deepEqual({ exitCode, stdout }, { exitCode: 3, stdout: 'before\nafter\n' });
+        assert.equal((await whole(engine, queued.commandId)).stdout, 'queued\n');
+        assert.equal(readFileSync(file('runs'), 'utf8'), 'ran\n');
+      });
+
+      it('as soon as it has adopted, the one after it adopts', async () => {
         const { commandId } = await first.start({ sessionId, command: `${held('gate')}; (exit 3)` });
         await appears('gate');
         await first.kill();
