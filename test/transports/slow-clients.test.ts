@@ -1,8 +1,22 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { existsSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
 import net from 'node:net';
+import { join } from 'node:path';
 import { LineClient } from '../helpers/line-client';
 import { type RunningProgram, rssOf, Sandbox, until } from '../helpers/sidecar';
+
+/** How many sockets a process has open. */
+function socketsOf(pid: number): number {
+  const targets = readdirSync(`/proc/${pid}/fd`).map((fd) => {
+    try {
+      return readlinkSync(`/proc/${pid}/fd/${fd}`);
+    } catch {
+      return 'closed since';
+    }
+  });
+  return targets.filter((target) => target.startsWith('socket:')).length;
+}
 
 describe('clients that do not behave', () => {
   let sandbox: Sandbox;
@@ -90,6 +104,34 @@ describe('clients that do not behave', () => {
     deaf.destroy();
   });
 
+  it('may send a line of 100 MB: it is refused, memory stays bounded, and others are served meanwhile', async () => {
+    const peak = () =>
+      Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${program.pid}/status`, 'utf8'))?.[1]) * 1024;
+    // From here on the kernel notes the peak anew.
+    writeFileSync(`/proc/${program.pid}/clear_refs`, '5');
+    const before = peak();
+    const verbose = await LineClient.connect(path);
+    const ran = join(sandbox.work, 'ran');
+    const request = { id: 'long', method: 'exec.run', params: { session_id, command: `touch ${ran} #` } };
+    const [begin = '', end = ''] = JSON.stringify(request).split(/(?<=#)/);
+    const part = Buffer.alloc(1_000_000, 'x');
+    verbose.raw(begin);
+    for (let sent = 0; sent < 100; sent++) {
+      if (!verbose.stream.write(part)) await once(verbose.stream, 'drain');
+      if (sent % 20 === 0) assert.equal((await client.request('system.ping')).ok, true);
+    }
+    verbose.raw(`${end}\n`);
+    assert.equal((await verbose.request('system.ping')).ok, true, 'the next line is read');
+    assert.deepEqual(
+      verbose.lines.filter(({ error }) => error !== undefined).map(({ id, error }) => [id, error?.code]),
+      [[null, 'payload_too_large']],
+    );
+    assert.ok(!existsSync(ran), 'nothing was run');
+    // A line may have 64 MiB, and is held until it has more; held to its end, it would take twice its 100 MB.
+    assert.ok(peak() < before + 130e6, `${(peak() - before) / 1e6} MB more`);
+    verbose.dispose();
+  });
+
   it('is cut off when it leaves its answers unread', async () => {
     const command_id = await printMuch();
     const deaf = await silentReader();
@@ -119,6 +161,27 @@ describe('clients that do not behave', () => {
     const rest = client.lines.map(({ event, data }) => (event === 'stdout' ? data : '')).join('');
     assert.equal(exit_code, 0);
     assert.equal(first?.data + rest, Array.from({ length: 40 }, (_, n) => `line ${n + 1}\n`).join(''));
+  });
+
+  it('may come a thousand at once: all are answered, and what they took is given back', async () => {
+    const crowded = new Sandbox();
+    try {
+      const { program: host, path: door } = await crowded.socketSidecar();
+      const inside = await LineClient.connect(door);
+      await inside.data('system.stats');
+      const open = () => socketsOf(host.pid);
+      const before = open();
+      const crowd = await Promise.all(Array.from({ length: 1000 }, () => LineClient.connect(door)));
+      const answers = await Promise.all(crowd.map((one) => one.request('system.ping')));
+      assert.deepEqual([answers.length, answers.every(({ ok }) => ok === true)], [1000, true]);
+      assert.ok(open() >= 1000, 'all were connected at the same time');
+      for (const one of crowd) one.dispose();
+      await until(() => open() <= before, 'every descriptor is given back');
+      assert.equal((await inside.request('system.ping')).ok, true);
+      inside.dispose();
+    } finally {
+      await crowded.dispose();
+    }
   });
 
   it('may come in hundreds, and beyond the limit are turned away', async () => {
