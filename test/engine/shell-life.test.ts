@@ -194,6 +194,27 @@ forEachShell('Shell life', (suite) => {
     assert.equal(session.info().pid, session.created.pid);
   });
 
+  for (const [name, trap, command, stdout] of [
+    ['its trap on INT', "trap 'echo interrupted' INT", 'kill -INT $$; echo on', 'interrupted\non\n'],
+    ['another trap', "trap 'echo interrupted' INT", "trap 'echo usr' USR1; kill -USR1 $$; echo on", 'usr\non\n'],
+    [
+      'a trap and none on INT any more',
+      "trap 'echo interrupted' INT",
+      "trap - INT; trap 'echo usr' USR1; kill -USR1 $$; echo on",
+      'usr\non\n',
+    ],
+    ['a trap where there was none', ':', "trap 'echo usr' USR1; kill -USR1 $$; echo on", 'usr\non\n'],
+  ] as const) {
+    it(`leaves nothing of the interrupt of a cancelled command for the next, which runs ${name}`, async () => {
+      const { session } = suite;
+      await session.run(trap);
+      const cancelled = await session.start('echo ready; sleep 60');
+      await cancelled.wait([{ output: 'ready' }]);
+      assert.equal((await cancelled.cancel()).outcome, 'cancelled');
+      await session.expect(command, { stdout });
+    });
+  }
+
   it('takes redirections of the whole shell for one command', async () => {
     const { session } = suite;
     await session.expect('exec >hidden; echo hidden');
