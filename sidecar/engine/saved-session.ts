@@ -93,20 +93,21 @@ function noteOf(record: CommandRecord, commands: Map<number, SavedCommand>): voi
   else commands.delete(number);
 }
 
-/** A file of this user's, no link, of a sane size. Throws if it is there and cannot be read now. */
+/** What may be otherwise in a moment. */
+const passing = new Set(['EMFILE', 'ENFILE', 'ENOMEM', 'EIO', 'EAGAIN', 'EINTR']);
+
+/** A file of this user's, no link, of a sane size. Throws if it cannot be read now and perhaps later. */
 function readOwn(path: string): string | undefined {
-  let fd: number;
+  let fd: number | undefined;
   try {
     fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-  } catch (error) {
-    if (['ENOENT', 'ELOOP', 'ENXIO'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined;
-    throw error;
-  }
-  try {
     const stat = fstatSync(fd);
     if (!stat.isFile() || stat.uid !== process.getuid?.() || stat.size > longestJournal) return undefined;
     return readFileSync(fd, 'utf8');
+  } catch (error) {
+    if (passing.has((error as NodeJS.ErrnoException).code ?? '')) throw error;
+    return undefined;
   } finally {
-    closeSync(fd);
+    if (fd !== undefined) closeSync(fd);
   }
 }

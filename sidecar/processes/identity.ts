@@ -23,6 +23,7 @@ export function mayBeAlive(identity: ProcessIdentity): boolean {
 }
 
 function isThere(pid: number): boolean {
+  if (!Number.isInteger(pid) || pid <= 0) return false;
   try {
     return process.kill(pid, 0);
   } catch (error) {

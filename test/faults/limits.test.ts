@@ -3,12 +3,13 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, chownSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { LineClient } from '../helpers/line-client';
-import { childrenOf, isAlive } from '../helpers/processes';
+import { childrenOf, isAlive, processesOf } from '../helpers/processes';
 import { programs, until } from '../helpers/sidecar';
 import { figure, long, Station, skipBecause } from '../helpers/station';
 
 /** A user of its own, because the limit on processes counts all of a user's and does not bind root. */
-const asNobody = ['setpriv', '--reuid=61234', '--regid=61234', '--clear-groups'];
+const nobody = 61234;
+const asNobody = ['setpriv', `--reuid=${nobody}`, `--regid=${nobody}`, '--clear-groups'];
 
 const limit = (pid: number, what: string, as: readonly string[] = []) => {
   const [program = '', ...args] = [...as, 'prlimit', '--pid', String(pid), what];
@@ -95,7 +96,7 @@ describe('A sidecar at its limits', () => {
         // It must be able to read the program it is.
         chmodSync(dirname(programs().sidecar), 0o755);
         for (const path of [sandbox.dir, sandbox.work]) {
-          chownSync(path, 61234, 61234);
+          chownSync(path, nobody, nobody);
           chmodSync(path, 0o755);
         }
         return [...asNobody, 'prlimit', `--nproc=${processes}`];
@@ -140,6 +141,8 @@ describe('A sidecar at its limits', () => {
         else await station.client.data('session.destroy', { session_id: session });
         await until(() => station.descendants().length <= (way === 'cancel' ? 1 : 0), 'all of it is gone', 30_000);
       });
+      // Those that nobody has collected yet still count for the limit.
+      await until(() => processesOf(nobody).length < 50, 'the dead have been collected', 30_000);
       assert.ok(slowest < 5000 + 100 * idle, `an answer took ${slowest} ms; before, ${idle} ms`);
       if (way === 'cancel') await station.assertNextCommandWorks(session);
       await station.assertNextCommandWorks(await station.session());

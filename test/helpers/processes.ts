@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
 
 interface ProcessStatus {
   pid: number;
@@ -31,6 +31,10 @@ export function everyProcess(): ProcessStatus[] {
     .filter((name) => /^\d+$/.test(name))
     .flatMap((name) => statusOf(Number(name)) ?? []);
 }
+
+/** Everything a user has in the table of processes, the dead that nobody has collected among it. */
+export const processesOf = (uid: number): number[] =>
+  everyProcess().flatMap(({ pid }) => (statSync(`/proc/${pid}`, { throwIfNoEntry: false })?.uid === uid ? [pid] : []));
 
 export const childrenOf = (pid: number): number[] =>
   everyProcess()
