@@ -251,6 +251,7 @@ export class Foreground {
     if (this.mayHaveFoundNothing(command, slot, end.status)) {
       return this.settle(unknownEnd(command, host.cwd, foundNothing), slot);
     }
+    if (command.ending !== undefined) host.send(host.dialect.afterInterrupt());
     if (changesExit.test(text)) host.send(host.dialect.rearm());
     if (setsErrorTrap.test(text)) this.hasErrorTrap = true;
     this.lastStatus = this.isOurDoing(command, end.status) ? interruptedStatus : end.status;

@@ -74,6 +74,8 @@ export interface ShellDialect {
   report(number: number): string;
   /** Makes sure that the shell still takes a true snapshot when it ends, after a command that may have changed what that needs. */
   rearm(): string;
+  /** After a command that was interrupted: nothing of that may be left for the next. */
+  afterInterrupt(): string;
   /** Assignments by which the shell remembers that it reported a command, whose status is in __lmp_s, and begins the next. */
   remember(number: number): string;
   /** Makes the shell repeat its last report, and tell the last background command it was given, as an answer to this question: one word. */

@@ -148,6 +148,7 @@ export const zsh: ShellDialect = {
   // Short, because zsh reads its lines a byte at a time.
   report: (number) => `__lmp_d ${number} "$@"\n`,
   rearm: () => '',
+  afterInterrupt: () => '',
   remember: (number) => `__lmp_last=${number}:$__lmp_s LIMPET_COMMAND_ID=\${LIMPET_COMMAND_ID%:*}:${number + 1}`,
   again: (question) => `__lmp_again ${question}\n`,
   background({ number, files, prepared }) {
