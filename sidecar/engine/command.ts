@@ -19,8 +19,7 @@ import { isoTime } from './times';
 const rememberedBytes = 16 * 1024;
 const listedBytes = 4 * 1024;
 
-const bereft =
-  'The sidecar was killed while this ran. What it had just read then, less than 64 KiB of each stream, may be missing.';
+const bereft = 'The sidecar was killed while this ran: up to 64 KiB of each stream may be missing.';
 
 export interface CommandRequest {
   text: string;

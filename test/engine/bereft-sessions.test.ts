@@ -38,7 +38,7 @@ for (const shell of shells) {
       const { exitCode, stdout, notes } = await engine.wait({ commandId, timeoutMs: 20_000 });
       return { exitCode, stdout, notes };
     };
-    const lossNote = /less than 64 KiB of each stream, may be missing/;
+    const lossNote = /up to 64 KiB of each stream may be missing/;
 
     it('say of a command that ran when it was killed that a read may be missing, also after a hand-over', async () => {
       const commandId = await start(first);
