@@ -159,7 +159,13 @@ export const methods = {
       droppedBytes: z.int(),
       finished: z.boolean(),
     }),
-    about: 'Output so far, from a cursor, the last lines, or the lines that match.',
+    about: `Output so far, from a cursor, the last lines, or the lines that match.
+
+From a cursor every byte comes once if each \`next_seq\` is the next \`from_seq\`, whatever \`max_bytes\` is: a piece that is larger
+comes alone and whole, and none is larger than 64 KiB. Lines are kept within \`max_bytes\`: with \`tail_lines\` the newest, otherwise the oldest.
+
+\`dropped_bytes\` counts what was asked for and is not there: output that is no longer kept, and lines for which there was no room. With
+\`tail_lines\` and without \`grep\` it counts no further back than about 1 MiB.`,
   },
   'exec.input': {
     params: z

@@ -6,7 +6,7 @@ import { byteLength, decodeBytes, plainText } from './plain-text';
 const largestPiece = 128 * 1024;
 /** Progress lines shrink: so much more raw output than shown text is looked at. */
 export const rawPerShown = 16;
-const everyLine = 1_000_000;
+const mostLines = 1_000_000;
 
 export interface Piece {
   stream: StreamName;
@@ -74,7 +74,9 @@ async function headAndTail(
   const half = Math.max(1, Math.floor(room / 2));
   const { pieces, cursor } = await readOn(client, { commandId, stream, cursor: undefined, room: half });
   const head = pieces.map(({ text }) => text).join('');
-  const { chunks } = await client.request('exec.output', { commandId, stream, tailLines: everyLine, maxBytes: half });
+  // No line is shorter than a byte; to ask for more would only have more counted.
+  const tailLines = Math.min(mostLines, half + 1);
+  const { chunks } = await client.request('exec.output', { commandId, stream, tailLines, maxBytes: half });
   const tail = fromLineStart(joined(chunks));
   const total = stream === 'stdout' ? stdoutBytes : stderrBytes;
   const missingBytes = Math.max(0, total - byteLength(head) - byteLength(tail));

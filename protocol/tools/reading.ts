@@ -34,6 +34,14 @@ export function written(pieces: readonly Piece[], stream: string): string {
 
 export const lost = (bytes: number) => (bytes === 0 ? '' : `${bytes} bytes before this are no longer kept.`);
 
+/** What had no room, and how to get it; without a pattern it is the beginning of what was asked for. */
+export function leftOut(bytes: number, areMatches: boolean): string {
+  if (bytes === 0) return '';
+  return areMatches
+    ? `${bytes} bytes of further matches are left out: narrow grep, or raise maxTokens.`
+    : `${bytes} bytes of these lines are left out before this: ask for fewer lines, or raise maxTokens.`;
+}
+
 /** Whether there is more, and how to get it. */
 export function ending(commandId: string, stream: string, cursor: string, atEnd: boolean, finished: boolean): string {
   const call = toolCall('limpet_read_output', { commandId, ...(stream === 'both' ? {} : { stream }), cursor });

@@ -16,7 +16,7 @@ import { listing } from './listing';
 import { type Printed, rawPerShown, readOn, showOutput } from './output';
 import { decodeBytes } from './plain-text';
 import { invalidInput, problem } from './problems';
-import { ending, lastLines, lost, written } from './reading';
+import { ending, lastLines, leftOut, lost, written } from './reading';
 import { identity, nextSteps, outcome, paragraphs, type Reported, remarks, streams, toolCall } from './report';
 import { ToolSessions, type Workspace } from './sessions';
 
@@ -199,10 +199,8 @@ export class Toolbox {
     const asked = tailLines === undefined ? pieces : lastLines(pieces, tailLines);
     const none = grep === undefined ? 'There is no output yet.' : 'No line matches.';
     return paragraphs(
-      asked.length === 0 ? none : written(asked, stream),
-      droppedBytes === 0
-        ? ''
-        : `${droppedBytes} bytes of further matches are left out: narrow grep, or raise maxTokens.`,
+      asked.length > 0 ? written(asked, stream) : droppedBytes > 0 ? '' : none,
+      leftOut(droppedBytes, grep !== undefined),
       ending(commandId, stream, String(nextSeq), true, finished),
     );
   }
