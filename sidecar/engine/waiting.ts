@@ -1,6 +1,6 @@
-import { existsSync } from 'node:fs';
+import { existsSync, type FSWatcher, watch as watchDirectory } from 'node:fs';
 import { connect } from 'node:net';
-import { resolve as resolvePath } from 'node:path';
+import { dirname, resolve as resolvePath } from 'node:path';
 import type { Result } from '../../protocol/methods';
 import type { StreamName, WaitCondition } from '../../protocol/values';
 import { compilePattern } from '../output/read-output';
@@ -58,7 +58,7 @@ function watchFor(
     return { name: 'output', watch: watchOutput(command, compilePattern(condition.output, 'output')) };
   if ('port' in condition) return { name: 'port', watch: watchPort(condition.port) };
   if ('silenceMs' in condition) return { name: 'silence_ms', watch: watchSilence(command, condition.silenceMs) };
-  if ('file' in condition) return { name: 'file', watch: poll(() => existsSync(resolvePath(cwd, condition.file))) };
+  if ('file' in condition) return { name: 'file', watch: watchFile(resolvePath(cwd, condition.file)) };
   if ('input' in condition) return { name: 'input', watch: poll(waitsForInput) };
   return { name: 'exit', watch: () => () => {} };
 }
@@ -122,6 +122,56 @@ function watchPort(port: number): Watch {
       isOver = true;
     };
   };
+}
+
+/** How a file is noticed; either way is enough. */
+export interface FileWatching {
+  watch?: (directory: string, onChange: () => void) => FSWatcher;
+  everyMs?: number;
+}
+
+/**
+ * Both watches and polls. A watch tells at once, but misses things on some file systems, and there may be no more of them to
+ * be had. What is watched is the nearest directory that exists, until one that is nearer comes.
+ */
+export function watchFile(path: string, { watch = watchDirectory, everyMs = pollMs }: FileWatching = {}): Watch {
+  return (met) => {
+    let watched: string | undefined;
+    let watcher: FSWatcher | undefined;
+    const watchAt = (directory: string) => {
+      watcher?.close();
+      watcher = undefined;
+      watched = directory;
+      try {
+        const begun = watch(directory, look);
+        begun.on('error', () => begun.close());
+        watcher = begun;
+      } catch {
+        // Then polling alone has to do.
+      }
+    };
+    const look = () => {
+      while (!existsSync(path)) {
+        const directory = nearestDirectory(path);
+        if (directory === watched) return;
+        // Then it is looked for once more: it may have come before the watch began.
+        watchAt(directory);
+      }
+      met();
+    };
+    const timer = setInterval(look, everyMs);
+    look();
+    return () => {
+      clearInterval(timer);
+      watcher?.close();
+    };
+  };
+}
+
+/** The nearest directory above a path that exists. */
+function nearestDirectory(path: string): string {
+  const parent = dirname(path);
+  return parent === path || existsSync(parent) ? parent : nearestDirectory(parent);
 }
 
 function poll(holds: () => boolean): Watch {
