@@ -76,7 +76,7 @@ function whatItTakes(method: MethodName, issue: Issue, dialect: Dialect): string
 const conditionNames = (dialect: Dialect) =>
   waitCondition.options.flatMap((option) => Object.keys(option.shape).map((name) => spell(name, dialect))).join(', ');
 
-const article = (type: string) => (/^[aeiou]/.test(type) ? `an ${plain(type)}` : `a ${plain(type)}`);
+const article = (type: string) => (/^[aeiou]/.test(plain(type)) ? `an ${plain(type)}` : `a ${plain(type)}`);
 const plain = (type: string) => (type === 'int' ? 'whole number' : type === 'record' ? 'map of strings' : type);
 const unit = (origin: string) => (origin === 'string' ? ' characters long' : origin === 'array' ? ' entries long' : '');
 const isDefaultMessage = (issue: Issue) => issue.message.startsWith('Too ');
