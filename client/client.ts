@@ -6,6 +6,7 @@ import { connectOrStart, defaultStartTimeoutMs, type StartOptions } from './star
 
 export { followCommand } from './follow';
 export { runtimeDirectoryOf, sidecarLogPath, stateDirectoryOf } from './places';
+export { untilPublished } from './published';
 export { findRuntimes, type Runtime } from './runtimes';
 export { SidecarUnavailable } from './start';
 export type { CallOptions };

@@ -108,13 +108,17 @@ function watchPort(port: number): Watch {
     let isOver = false;
     const attempt = (host: string) => {
       if (isOver) return;
+      const again = () => void setTimeout(() => attempt(host), pollMs).unref();
       const socket = connect({ host, port });
       socket.unref();
       socket.once('connect', () => {
+        // Where nobody listens, a connection from that very port meets itself.
+        const isItself = socket.localPort === port;
         socket.destroy();
-        if (!isOver) met();
+        if (isItself) again();
+        else if (!isOver) met();
       });
-      socket.once('error', () => setTimeout(() => attempt(host), pollMs).unref());
+      socket.once('error', again);
     };
     attempt('127.0.0.1');
     attempt('::1');
