@@ -13,6 +13,7 @@ import { inlined, plainReport, putBack } from '../shells/dialect';
 import type { Command, Ending } from './command';
 import { neverStarted, reportedEnd, shellExitedEnd, unknownEnd } from './command-end';
 import { backgroundFile, commandFile, type SessionFiles } from './command-files';
+import { isDirectory } from './recovery';
 import type { LastReport, ShellHost } from './shell-host';
 import type { ShellExit } from './shell-process';
 import { closesSoon, followWhenOpened } from './slots';
@@ -38,6 +39,8 @@ const forbidsInline = /\b(trap|eval|source|function|alias|shopt|enable|BASH_ALIA
 const setsErrorTrap = /\btrap\b[^\n]*\bERR\b/;
 
 const foundNothing = "The session's directory was removed while this was to be run, so it is not known whether it ran.";
+
+const isGone = (cwd: string) => `${cwd}, where the session was, is gone; it is where its shell began now.`;
 
 type End =
   | { kind: 'reported'; status: number; cwd: string }
@@ -246,7 +249,10 @@ export class Foreground {
     const { text } = command.request;
     if (end.kind === 'exited') return this.afterExit(command, slot, end.exit);
     if (end.kind !== 'reported') return undefined;
+    const before = host.cwd;
     host.cwd = end.cwd === '' ? host.cwd : end.cwd;
+    const isLent = command.request.overrides?.cwd !== undefined;
+    if (isLent && host.cwd !== before && !isDirectory(before)) notes.push(isGone(before));
     if (this.unpreparedBy !== undefined) return { error: unprepared(this.unpreparedBy, command) };
     if (this.mayHaveFoundNothing(command, slot, end.status)) {
       return this.settle(unknownEnd(command, host.cwd, foundNothing), slot);

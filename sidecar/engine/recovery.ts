@@ -26,7 +26,7 @@ export async function restart(
     try {
       start.channel.takeBackLines();
       const ready = await ShellProcess.start({ ...start, cwd, restoreFile }, onSpawn);
-      if (restoreFile !== undefined && ready.restored === '') continue;
+      if (restoreFile !== undefined && /^( |$)/.test(ready.restored)) continue;
       return { ready, notes: [describe(exit, ready, isCurrent)] };
     } catch (error) {
       if (!(error instanceof LimpetError)) throw error;
@@ -45,12 +45,15 @@ export function isDirectory(path: string): boolean {
   }
 }
 
-function describe({ code, signal }: ShellExit, { restored }: ShellReady, isCurrent: boolean): string {
+function describe({ code, signal }: ShellExit, { restored, cwd }: ShellReady, isCurrent: boolean): string {
   const how = signal === null ? `exited with ${code ?? 'an unknown status'}` : `was ended by ${signal}`;
   const when = isCurrent ? '' : ', as they were when the session was last idle';
+  const [kind, gone] = restored.split(' ');
+  const directory = gone === undefined ? 'directory, ' : '';
   const what = {
-    all: `Restored: directory, variables, functions, aliases, options, umask and positional parameters${when}. Not restored: traps, open descriptors and the shell's list of jobs.`,
-    environment: `Restored: directory and exported variables only${when}; the rest of the state could not be restored.`,
-  }[restored];
-  return `The shell ${how}; the session goes on in a fresh one. ${what ?? 'Restored: only the directory and environment the session was created with.'}`;
+    all: `Restored: ${directory}variables, functions, aliases, options, umask and positional parameters${when}. Not restored: traps, open descriptors and the shell's list of jobs.`,
+    environment: `Restored: ${directory.replace(', ', ' and ')}exported variables only${when}; the rest of the state could not be restored.`,
+  }[kind ?? ''];
+  const where = gone === undefined ? '' : ` The directory it was in is gone; it is in ${cwd} now.`;
+  return `The shell ${how}; the session goes on in a fresh one. ${what ?? 'Restored: only the directory and environment the session was created with.'}${where}`;
 }

@@ -11,7 +11,7 @@ const boot = ({ directory, control, snapshot, status }: ShellFiles, sessionId: s
 PS1= PS2= PROMPT_COMMAND=
 unset HISTFILE
 set +o history +o histexpand
-declare -r __lmp=${quote(directory)} __lmp_session=${sessionId}
+declare -r __lmp=${quote(directory)} __lmp_session=${sessionId} __lmp_home=$PWD
 export LIMPET_COMMAND_ID=${sessionId}:0
 
 # Repeats the last report, for a sidecar that was not there to hear it. The question comes back with the answer.
@@ -32,7 +32,7 @@ __lmp_e() {
 }
 __lmp_b() {
   LIMPET_COMMAND_ID=${sessionId}:$1
-  command printf '\\1=B\\0%s\\0%s\\0%s\\0' "\${__lmp_restored-}" "$$" "\${PWD-}" 1<>${quote(control)}
+  command printf '\\1=B\\0%s\\0%s\\0%s\\0' "\${__lmp_restored-}\${__lmp_gone-}" "$$" "\${PWD-}" 1<>${quote(control)}
 }
 # Remembers in __lmp_undo how to put the named variables, or the directory, back.
 __lmp_keep() {
@@ -46,15 +46,37 @@ __lmp_keep() {
     fi
   done
 }
+# Back to a directory; if it is gone, to where the shell began: a "cd" that fails would leave $PWD and the shell apart.
+__lmp_cd() {
+  __lmp_gone=
+  command cd -- "$1" && command return
+  __lmp_gone=' gone'
+  command cd -- "$__lmp_home" || command cd /
+  command return 1
+}
+# Quoted by the shell itself, because the user may have disabled printf.
+__lmp_old() { [[ -v OLDPWD ]] && __lmp_v="OLDPWD=\${OLDPWD@Q}" || __lmp_v='command unset OLDPWD'; }
+# A directory that was removed, or that no variable names, is held open to get back there. Others are not: programs inherit it.
 __lmp_keep_cwd() {
   local __lmp_v
-  command printf -v __lmp_v 'command cd -- %q\\nOLDPWD=%q\\n' "\${PWD-/}" "\${OLDPWD-}"
-  __lmp_undo+=$__lmp_v
+  if [[ \${PWD-} -ef . ]]; then
+    __lmp_undo+="__lmp_cd \${PWD@Q}||:"
+  else
+    command exec {__lmp_v}<.
+    __lmp_undo+="if __lmp_cd /proc/$$/fd/$__lmp_v;then command exec $__lmp_v<&-;"
+    [[ -v PWD ]] && __lmp_undo+="PWD=\${PWD@Q};fi" || __lmp_undo+='command unset PWD;fi'
+  fi
+  __lmp_undo+=$'\\n'
+  __lmp_old
+  __lmp_undo+=$__lmp_v$'\\n'
 }
 # Notes the positional parameters for an exit in a function, which sees only its own.
 # Options come last: a restored "set -e" or "set -u" would end the restoring itself.
 __lmp_snap() {
+  local __lmp_v
   __lmp_args=("$@")
+  __lmp_old
+  __lmp_v=\${PWD+"__lmp_cd \${PWD@Q}||:"}$'\\n'$__lmp_v$'\\n'\${__lmp_undo-}
   {
     command shopt -p
     command declare -p
@@ -63,14 +85,14 @@ __lmp_snap() {
     command umask -p
     command printf 'set --'
     (( $# )) && command printf ' %q' "$@"
-    command printf '\\ncommand cd -- %q\\n%s' "\${PWD-/}" "\${__lmp_undo-}"
+    command printf '\\n%s' "$__lmp_v"
     command alias -p
     command set +o
     command printf '__lmp_restored=all\\n'
   } >|${quote(`${snapshot}.new`)} 2>/dev/null
   {
     command export -p
-    command printf 'command cd -- %q\\n%s__lmp_restored=environment\\n' "\${PWD-/}" "\${__lmp_undo-}"
+    command printf '%s__lmp_restored=environment\\n' "$__lmp_v"
   } >|${quote(`${snapshot}.environment.new`)} 2>/dev/null
   command printf '\\1=T\\0%s\\0\\0\\0' "$?" 1<>${quote(control)}
 }
@@ -91,7 +113,7 @@ __lmp_arm() {
   command eval "set -- \${__lmp_t#trap -- }"
   command trap -- '__lmp_x "\${FUNCNAME-source}" "$@"'"\${1:+;$1}" EXIT
 }
-readonly -f __lmp_x __lmp_arm __lmp_again __lmp_r __lmp_f __lmp_id __lmp_p __lmp_e __lmp_b __lmp_keep __lmp_keep_cwd __lmp_snap
+readonly -f __lmp_x __lmp_arm __lmp_again __lmp_r __lmp_f __lmp_id __lmp_p __lmp_e __lmp_b __lmp_cd __lmp_old __lmp_keep __lmp_keep_cwd __lmp_snap
 __lmp_arm
 ${abandon}
 `;
@@ -109,8 +131,9 @@ unset __lmp_rc
 export function preparation({ cwd, env }: Overrides, cd: string, modifier: string): string {
   const names = Object.keys(env);
   const exports = names.map((name) => `${modifier}export ${name}=${quote(env[name] ?? '')} || return 2\n`).join('');
-  const enter = cwd === undefined ? '' : `__lmp_keep_cwd\n${cd} ${quote(cwd)} || return 1\n`;
-  return `__lmp_keep ${names.join(' ')}\n${exports}${enter}:\n`;
+  // The directory is noted first: PWD may be among the variables.
+  const [keep, enter] = cwd === undefined ? ['', ''] : ['__lmp_keep_cwd\n', `${cd} ${quote(cwd)} || return 1\n`];
+  return `__lmp_keep ${names.join(' ')}\n${keep}${exports}${enter}:\n`;
 }
 
 /**

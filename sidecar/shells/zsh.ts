@@ -13,7 +13,7 @@ setopt interactive_comments
 precmd_functions=() preexec_functions=()
 (( \${+functions[precmd]} )) && unfunction precmd
 (( \${+functions[preexec]} )) && unfunction preexec
-typeset -gr __lmp=${quote(directory)}
+typeset -gr __lmp=${quote(directory)} __lmp_home=$PWD
 export LIMPET_COMMAND_ID=${sessionId}:0
 
 # Redirected command by command: what a DEBUG trap prints in a redirected group would land among the records.
@@ -45,7 +45,7 @@ __lmp_e() {
 }
 __lmp_b() {
   LIMPET_COMMAND_ID=${sessionId}:$1
-  __lmp_w B "\${__lmp_restored-}" "$$" "\${PWD-}"
+  __lmp_w B "\${__lmp_restored-}\${__lmp_gone-}" "$$" "\${PWD-}"
 }
 __lmp_keep() {
   local __lmp_v
@@ -58,8 +58,28 @@ __lmp_keep() {
     fi
   done
 }
+# By way of the directory before: zsh's "cd -" goes where it was itself, and not to $OLDPWD.
+__lmp_cd() {
+  __lmp_gone=
+  builtin cd -q -- "\${OLDPWD-}"
+  builtin cd -q -- "$1" && return
+  __lmp_gone=' gone'
+  builtin cd -q -- "$__lmp_home" || builtin cd -q /
+  return 1
+}
+__lmp_old() { (( \${+OLDPWD} )) && __lmp_v="OLDPWD=\${(qq)OLDPWD}" || __lmp_v='builtin unset OLDPWD'; }
 __lmp_keep_cwd() {
-  __lmp_undo+="builtin cd -q -- \${(qq)PWD}"$'\\n'"OLDPWD=\${(qq)OLDPWD}"$'\\n'
+  local __lmp_v
+  __lmp_old
+  __lmp_undo+=$__lmp_v$'\\n'
+  if [[ \${PWD-} -ef . ]]; then
+    __lmp_undo+="__lmp_cd \${(qq)PWD}||:"
+  else
+    builtin sysopen -o cloexec -u __lmp_fd .
+    __lmp_undo+="if __lmp_cd /proc/$$/fd/$__lmp_fd;then exec {__lmp_fd}<&-;"
+    (( \${+PWD} )) && __lmp_undo+="PWD=\${(qq)PWD};fi" || __lmp_undo+='builtin unset PWD;fi'
+  fi
+  __lmp_undo+=$'\\n'$__lmp_v$'\\n'
 }
 # Special and read-only parameters are left out: assigning to one would abort the restoring.
 __lmp_snap() {
@@ -70,10 +90,12 @@ __lmp_snap() {
   fi
   builtin setopt >|${quote(`${snapshot}.options`)}
   builtin emulate -L zsh
-  local __lmp_k __lmp_t
+  local __lmp_k __lmp_t __lmp_v
+  __lmp_old
+  __lmp_v+=$'\\n'\${PWD+"__lmp_cd \${(qq)PWD}||:"}$'\\n'$__lmp_v$'\\n'\${__lmp_undo-}
   {
     for __lmp_k __lmp_t in "\${(@kv)parameters}"; do
-      [[ $__lmp_k == (__lmp*|argv|_|LIMPET_COMMAND_ID) || $__lmp_t == *(local|hide)* ]] && continue
+      [[ $__lmp_k == (__lmp*|argv|_|LIMPET_COMMAND_ID|PWD|OLDPWD) || $__lmp_t == *(local|hide)* ]] && continue
       [[ $__lmp_t == *readonly* && $__lmp_t == *special* ]] && continue
       [[ $__lmp_t == *special* && $__lmp_t != *export* && $__lmp_k != (IFS|fpath|cdpath|WORDCHARS) ]] && continue
       builtin typeset -p -- $__lmp_k
@@ -84,8 +106,7 @@ __lmp_snap() {
     builtin print -n 'umask '
     builtin umask
     builtin print -r -- "set -- \${(qq)@}"
-    builtin print -r -- "builtin cd -q -- \${(qq)PWD}"
-    builtin print -r -- "\${__lmp_undo-}"
+    builtin print -r -- "$__lmp_v"
     builtin alias -L
     while builtin read -r __lmp_k; do
       [[ $__lmp_k == (interactive|shinstdin|login|privileged|restricted|(no)#zle|(no)#monitor|(no)#rcs|xtrace) ]] ||
@@ -95,8 +116,7 @@ __lmp_snap() {
   } >|${quote(`${snapshot}.new`)} 2>/dev/null
   {
     builtin typeset -x -p
-    builtin print -r -- "builtin cd -q -- \${(qq)PWD}"
-    builtin print -r -- "\${__lmp_undo-}"
+    builtin print -r -- "$__lmp_v"
     builtin print -r -- '__lmp_restored=environment'
   } >|${quote(`${snapshot}.environment.new`)} 2>/dev/null
   __lmp_w T "$?" '' ''

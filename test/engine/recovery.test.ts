@@ -181,14 +181,33 @@ forEachShell('Recovery', (suite) => {
     assert.deepEqual([exitCode, stdout], [0, 'still here\n']);
   });
 
-  it('falls back with a note when its directory is gone', async () => {
+  it('falls back with a note when its directory is gone, and says where it really is', async () => {
     const { session } = suite;
-    await session.run('x=kept; mkdir gone; cd gone; rmdir ../gone');
-    const { outcome, exitCode, notes } = await session.run('exit 3');
-    assert.deepEqual([outcome, exitCode], ['shell_exited', 3]);
-    const { stdout, notes: later } = await session.run('echo "$x"');
-    assert.equal(stdout, 'kept\n');
-    assert.match([...notes, ...later].join(' '), /gone|director/i);
+    const cwd = session.cwd;
+    await session.run('x=kept; mkdir -p d/e; cd d; cd e; rm -rf ../../d');
+    const { notes } = await session.expect('exit 4', { outcome: 'shell_exited', exitCode: 4, notes: 'some' });
+    assert.match(notes.join(' '), /Restored: variables.*The directory it was in is gone/);
+    await session.expect('echo "$x $PWD $OLDPWD"; readlink /proc/$$/cwd', {
+      stdout: `kept ${cwd} ${cwd}/d\n${cwd}\n`,
+    });
+  });
+
+  it('restores the directory before, too', async () => {
+    const { session } = suite;
+    await session.run('mkdir one two; cd one; cd ../two');
+    await session.run('exit 4');
+    await session.expect('cd - >/dev/null; pwd', { stdout: `${session.cwd}/one\n`, cwd: `${session.cwd}/one` });
+  });
+
+  it('goes where the session was, not where the command was that ended the shell', async () => {
+    const { session } = suite;
+    const cwd = `${session.cwd}/own`;
+    await session.run('mkdir own; cd own');
+    await session.expect('exit 4', { outcome: 'shell_exited', exitCode: 4, notes: 'some', cwd }, { cwd: '/usr' });
+    await session.expect('pwd', { stdout: `${cwd}\n`, cwd });
+    await session.run('rmdir ../own');
+    await session.expect('exit 4', { outcome: 'shell_exited', exitCode: 4, notes: 'some' }, { cwd: '/usr' });
+    await session.expect('pwd', { stdout: `${session.cwd}\n` });
   });
 
   it('ends again and again without losing the state', async () => {
