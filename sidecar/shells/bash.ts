@@ -105,13 +105,13 @@ __lmp_x() {
   command printf 'X %s %s\\n' "$$" "$__lmp_s" >>${quote(status)}
   command return "$__lmp_s"
 }
-# Puts the snapshot back in front of an EXIT trap that the user has set since.
+# Puts the snapshot back in front of an EXIT trap that the user has set since. "set -x" would show all of it.
 __lmp_arm() {
   local __lmp_t
   __lmp_t=$(command trap -p EXIT)
   [[ $__lmp_t == *__lmp_x* ]] && command return
   command eval "set -- \${__lmp_t#trap -- }"
-  command trap -- '__lmp_x "\${FUNCNAME-source}" "$@"'"\${1:+;$1}" EXIT
+  command trap -- '{ __lmp_x "\${FUNCNAME-source}" "$@";} 2>/dev/null'"\${1:+;$1}" EXIT
 }
 readonly -f __lmp_x __lmp_arm __lmp_again __lmp_r __lmp_f __lmp_id __lmp_p __lmp_e __lmp_b __lmp_cd __lmp_old __lmp_keep __lmp_keep_cwd __lmp_snap
 __lmp_arm
@@ -182,10 +182,12 @@ export const bash: ShellDialect = {
   again: (question) => `__lmp_again ${question}\n`,
   background({ number, files, prepared }) {
     // The trap reports also when "set -e" ends the subshell. A subshell in the background would not expand aliases.
+    // While the shell traces, only the command itself is given its stderr, or the trace would show the rest. Otherwise all
+    // is: where "set -e" ends the command, bash leaves its EXIT trap what the group has.
     const prepare = prepared === undefined ? '' : `\\. ${prepared}||\\exit 125;`;
     return (
-      `__lmp_bg=${number};( \\trap '__lmp_e ${number} $?' EXIT;__lmp_p ${number};` +
-      `( \\shopt -s expand_aliases;__lmp_id ${number};${prepare}\\. ${files.text} ) ` +
+      `__lmp_bg=${number};( case $- in *x*)__lmp_q=/dev/null;;*)__lmp_q=${files.stderr};esac;\\trap '__lmp_e ${number} $?' EXIT;__lmp_p ${number};` +
+      `( { \\shopt -s expand_aliases;__lmp_id ${number};${prepare}\\. ${files.text} 2<>${files.stderr};} 2<>"$__lmp_q" ) ` +
       `<${files.stdin} 1<>${files.stdout} 2<>${files.stderr} ) & \\disown\n`
     );
   },

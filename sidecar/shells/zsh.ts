@@ -121,9 +121,10 @@ __lmp_snap() {
   } >|${quote(`${snapshot}.environment.new`)} 2>/dev/null
   __lmp_w T "$?" '' ''
 }
-# Subshells run it too, and would save what is theirs as the session's.
+# Subshells run it too, and would save what is theirs as the session's. Tracing is switched off by an expansion, which comes
+# before the trace: a redirection would not keep any of it from the user's stderr.
 __lmp_x() {
-  local __lmp_s=$?
+  local __lmp_s=$? __lmp_k=\${options[xtrace]::=off}
   (( ZSH_SUBSHELL == 0 )) || return
   __lmp_snap "\${__lmp_args[@]}"
   builtin print -r -- "X $$ $__lmp_s" >>|${quote(status)}
@@ -150,8 +151,10 @@ export const zsh: ShellDialect = {
     `\\. ${quote(bootFile)} </dev/null\n` +
     (restoreFile === undefined ? '' : `\\. ${quote(restoreFile)} </dev/null >/dev/null 2>&1\n`) +
     `__lmp_b ${next}\n\\exec >/dev/null 2>&1\n`,
-  // Tracing is off while the wrapper redirects (its output would go where stderr was before), so the text switches it on.
-  commandText: (command, { tracing }) => `${tracing ? '\\setopt xtrace;' : ''}${command}\n`,
+  // Tracing is off while the wrapper redirects (its output would go where stderr was before), so the text switches it on,
+  // and puts $? back where the trace of that does not show.
+  commandText: (command, { tracing }) =>
+    `${tracing ? '__lmp_s=$?;{ \\setopt xtrace;__lmp_r "$__lmp_s"&&:;} 2>/dev/null;' : ''}${command}\n`,
   preparation: (overrides) => preparation(overrides, 'builtin cd -q --', 'builtin '),
   // It reads its lines a byte at a time, so a file is as fast.
   inline: () => undefined,
@@ -173,11 +176,12 @@ export const zsh: ShellDialect = {
   again: (question) => `__lmp_again ${question}\n`,
   background({ number, files, prepared }) {
     const prepare = prepared === undefined ? '' : `\\. ${prepared}||\\exit 125;`;
+    // With a DEBUG trap, even one that is taken away, zsh runs a subshell's EXIT trap only at an explicit "exit".
     // Only the shell itself has the lines as its standard input; by that it is told from what it left in the background.
     return (
       `\\unsetopt xtrace;__lmp_bg=${number};( \\trap '__lmp_e ${number} $?' EXIT;__lmp_p ${number};` +
       `( __lmp_id ${number};${prepare}\\. ${files.text} ) ` +
-      `<${files.stdin} 1<>${files.stdout} 2<>${files.stderr} ) </dev/null &!\n`
+      `<${files.stdin} 1<>${files.stdout} 2<>${files.stderr};\\exit ) </dev/null &!\n`
     );
   },
   snapshot: () => '__lmp_snap "$@"\n',
