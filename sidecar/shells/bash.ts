@@ -128,8 +128,10 @@ unset __lmp_rc
 `;
 
 /** Text that gives a command its own directory and variables; status 1 says that the directory failed, 2 a variable. */
-export function preparation({ cwd, env }: Overrides, cd: string, modifier: string): string {
+export function preparation({ cwd, env }: Overrides, cd: string, modifier: string, refused = /^$/): string {
   const names = Object.keys(env);
+  // Ours are refused as read-only ones are: a lent status would be reported.
+  if (names.some((name) => name.startsWith('__lmp') || refused.test(name))) return '__lmp_undo=\nreturn 2\n';
   const exports = names.map((name) => `${modifier}export ${name}=${quote(env[name] ?? '')} || return 2\n`).join('');
   // The directory is noted first: PWD may be among the variables.
   const [keep, enter] = cwd === undefined ? ['', ''] : ['__lmp_keep_cwd\n', `${cd} ${quote(cwd)} || return 1\n`];

@@ -18,7 +18,7 @@ export LIMPET_COMMAND_ID=${sessionId}:0
 
 # Redirected command by command: what a DEBUG trap prints in a redirected group would land among the records.
 __lmp_w() {
-  if (( \${+functions[builtin]} )); then
+  if (( \${+functions[builtin]} || ! \${+builtins[printf]} )); then
     ${printfProgram} '\\1=%s\\0%s\\0%s\\0%s\\0' "$@" 1<>${quote(control)}
   else
     builtin printf '\\1=%s\\0%s\\0%s\\0%s\\0' "$@" 1<>${quote(control)}
@@ -88,9 +88,19 @@ __lmp_snap() {
     __lmp_w T 1 '' ''
     return
   fi
-  builtin setopt >|${quote(`${snapshot}.options`)}
+  # What the user has disabled would be missing below without a word.
+  if (( \${#dis_builtins[@]} )); then
+    if (( ZSH_SUBSHELL )); then
+      __lmp_w T 1 '' ''
+    else
+      ( builtin enable "\${(@k)dis_builtins[@]}"; __lmp_snap "$@" )
+    fi
+    return
+  fi
+  # As commands: the list that "setopt" prints is another one after "emulate ksh".
+  builtin set +o >|${quote(`${snapshot}.options`)}
   builtin emulate -L zsh
-  local __lmp_k __lmp_t __lmp_v
+  local __lmp_k __lmp_t __lmp_v __lmp_f
   __lmp_old
   __lmp_v+=$'\\n'\${PWD+"__lmp_cd \${(qq)PWD}||:"}$'\\n'$__lmp_v$'\\n'\${__lmp_undo-}
   {
@@ -98,6 +108,22 @@ __lmp_snap() {
       [[ $__lmp_k == (__lmp*|argv|_|LIMPET_COMMAND_ID|PWD|OLDPWD) || $__lmp_t == *(local|hide)* ]] && continue
       [[ $__lmp_t == *readonly* && $__lmp_t == *special* ]] && continue
       [[ $__lmp_t == *special* && $__lmp_t != *export* && $__lmp_k != (IFS|fpath|cdpath|WORDCHARS) ]] && continue
+      if [[ $__lmp_t == (array|association)* && $__lmp_t != *-(tied|special|left|right|lower|upper)* ]] &&
+        (( \${#\${(@P)__lmp_k}} > 1000 )); then
+        # In pieces: zsh takes a time that grows with the square to read one long list.
+        __lmp_f=-a
+        [[ $__lmp_t == association* ]] && __lmp_f=-A
+        [[ $__lmp_t == *-unique* ]] && __lmp_f+=U
+        [[ $__lmp_t == *-export* ]] && __lmp_f+=x
+        builtin print -r -- "typeset $__lmp_f $__lmp_k=()"
+        if [[ $__lmp_f == -A* ]]; then
+          builtin printf "$__lmp_k+=(\${(l:1500::%s :)})\\n" "\${(@qqkvP)__lmp_k}"
+        else
+          builtin printf "$__lmp_k+=(\${(l:1500::%s :)})\\n" "\${(@qqP)__lmp_k}"
+        fi
+        [[ $__lmp_t == *-readonly* ]] && builtin print -r -- "typeset -r $__lmp_k"
+        continue
+      fi
       builtin typeset -p -- $__lmp_k
     done
     for __lmp_k in "\${(@k)functions}"; do
@@ -109,8 +135,8 @@ __lmp_snap() {
     builtin print -r -- "$__lmp_v"
     builtin alias -L
     while builtin read -r __lmp_k; do
-      [[ $__lmp_k == (interactive|shinstdin|login|privileged|restricted|(no)#zle|(no)#monitor|(no)#rcs|xtrace) ]] ||
-        builtin print -r -- "setopt $__lmp_k"
+      [[ $__lmp_k == *o\\ (|no)(interactive|shinstdin|singlecommand|login|privileged|restricted|zle|monitor|rcs|xtrace) ]] ||
+        builtin print -r -- "$__lmp_k"
     done <${quote(`${snapshot}.options`)}
     builtin print -r -- '__lmp_restored=all'
   } >|${quote(`${snapshot}.new`)} 2>/dev/null
@@ -126,8 +152,8 @@ __lmp_snap() {
 __lmp_x() {
   local __lmp_s=$? __lmp_k=\${options[xtrace]::=off}
   (( ZSH_SUBSHELL == 0 )) || return
-  __lmp_snap "\${__lmp_args[@]}"
-  builtin print -r -- "X $$ $__lmp_s" >>|${quote(status)}
+  __lmp_snap "\${__lmp_args[@]}" 2>/dev/null
+  ${printfProgram} 'X %s %s\\n' "$$" "$__lmp_s" >>|${quote(status)}
 }
 zmodload zsh/system zsh/parameter
 zshexit_functions+=(__lmp_x)
@@ -140,6 +166,9 @@ for __lmp_rc in "\${ZDOTDIR:-$HOME}/.zshenv" /etc/zsh/zshrc /etc/zshrc "\${ZDOTD
 done
 unset __lmp_rc
 `;
+
+/** To assign to one of these makes the shell itself another user. */
+const becomesAnother = /^(E?[UG]ID|USERNAME)$/;
 
 export const zsh: ShellDialect = {
   name: 'zsh',
@@ -155,7 +184,7 @@ export const zsh: ShellDialect = {
   // and puts $? back where the trace of that does not show.
   commandText: (command, { tracing }) =>
     `${tracing ? '__lmp_s=$?;{ \\setopt xtrace;__lmp_r "$__lmp_s"&&:;} 2>/dev/null;' : ''}${command}\n`,
-  preparation: (overrides) => preparation(overrides, 'builtin cd -q --', 'builtin '),
+  preparation: (overrides) => preparation(overrides, 'builtin cd -q --', 'builtin ', becomesAnother),
   // It reads its lines a byte at a time, so a file is as fast.
   inline: () => undefined,
   foreground({ number, run: text, files, lastStatus, announce, prepared, tracing }) {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { forEachShell } from '../helpers/engine';
+import { fails, forEachShell } from '../helpers/engine';
 
 forEachShell("A command's own variables", (suite) => {
   const count = 150;
@@ -22,6 +22,16 @@ forEachShell("A command's own variables", (suite) => {
       await session.expect('echo $ONLY_HERE', { stdout: 'x\n' }, { env: { ONLY_HERE: 'x' } });
       await session.expect('echo "<$ONLY_HERE>"', { stdout: '<>\n' });
     }
+  });
+
+  it('are refused where they would change the shell itself', async () => {
+    const { session } = suite;
+    const own = suite.shell === 'zsh' ? ['UID', 'EUID', 'GID', 'EGID', 'USERNAME'] : ['UID', 'EUID'];
+    for (const name of [...own, '__lmp_s', '__lmp']) {
+      await fails(() => session.run('echo ran', { env: { ONLY_HERE: 'x', [name]: '3' } }), 'invalid_params');
+      await session.expect('echo "<$ONLY_HERE>"', { stdout: '<>\n' });
+    }
+    assert.equal(session.info().restarts, 0);
   });
 });
 

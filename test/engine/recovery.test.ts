@@ -210,6 +210,25 @@ forEachShell('Recovery', (suite) => {
     await session.expect('pwd', { stdout: `${session.cwd}\n` });
   });
 
+  it('restores large arrays exactly', async () => {
+    const { session } = suite;
+    const [odd, sum] = [
+      `a[5]= a[6]=$'x\\ny' a[7]="it's" a[8]='[1]=2' a[9]='%s \\n'`,
+      `printf "[%s]" "\${a[@]}" | cksum`,
+    ];
+    await session.run(`a=({1..60000}); ${odd}; typeset -r a`);
+    await session.run(
+      'typeset -A m; for i in {1..3000}; do m[k$i]="v $i"; done; k="it\'s"; m[$k]=$\'two\\nlines\'; m[none]=',
+    );
+    const before = await session.text(sum);
+    await session.expect('exit 4', { outcome: 'shell_exited', exitCode: 4, notes: 'some' });
+    assert.equal(await session.text(sum), before);
+    const shown = `printf "[%s]" "\${#m[@]}" "\${m[k3000]}" "\${m[$k]}" "\${m[none]}"`;
+    assert.equal(await session.text(shown), '[3002][v 3000][two\nlines][]');
+    assert.match(session.info().notes.join(' '), /Restored: directory, variables, functions/);
+    assert.notEqual((await session.run('a=()')).exitCode, 0);
+  });
+
   it('ends again and again without losing the state', async () => {
     const { session } = suite;
     await session.run('x=0; f() { echo "f $x"; }');
@@ -256,4 +275,36 @@ forEachShell('Recovery', (suite) => {
     await session.destroy();
     assert.ok(!isAlive(pid));
   });
+
+  if (suite.shell === 'zsh') {
+    for (const mode of ['ksh', 'sh', 'csh', 'zsh']) {
+      it(`restores everything after emulate ${mode}`, async () => {
+        const { session } = suite;
+        await session.run(`emulate ${mode}; x=1; setopt extended_glob`);
+        const isOn = async () => {
+          // "set -o nothing" says the same as "set +o thing", and which of both is said depends on the mode.
+          const lines = (await session.text('set +o')).split('\n');
+          const other = { '-': '+', '+': '-' } as const;
+          return lines.map((line) =>
+            line.replace(/([-+])o no(?!tify|match)/, (_, sign: '-' | '+') => `${other[sign]}o `),
+          );
+        };
+        const options = await isOn();
+        const { notes } = await session.expect('exit 5', { outcome: 'shell_exited', exitCode: 5, notes: 'some' });
+        assert.match(notes.join(' '), /Restored: directory, variables, functions/);
+        await session.expect('echo $x', { stdout: '1\n' });
+        assert.deepEqual(await isOn(), options);
+      });
+    }
+
+    it('restores everything although builtins are disabled that it needs, without a word about them', async () => {
+      for (const name of ['printf', 'print', 'typeset', 'set', 'alias']) {
+        const session = await suite.opened.session('zsh');
+        await session.run(`x=1; alias hi='echo hi'; disable ${name}`);
+        const { notes } = await session.expect('exit 5', { outcome: 'shell_exited', exitCode: 5, notes: 'some' });
+        assert.match(notes.join(' '), /Restored: directory, variables, functions/);
+        await session.expect('echo $x; hi', { stdout: '1\nhi\n' });
+      }
+    });
+  }
 });
