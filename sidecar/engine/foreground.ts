@@ -33,7 +33,7 @@ const killedStatus = 128 + constants.signals.SIGKILL;
 
 /** Words in a command that may end the shell, or change what the trap needs that would take a snapshot then. */
 const mayEndShell = /\b(exit|exec|kill|pkill|killall|logout|return|set|setopt|trap|ulimit)\b/;
-const changesExit = /\b(trap|set|shift|eval|source)\b|(^|[\s;&|({])\\?\.\s/;
+const changesExit = /\b(trap|set|shift|eval|source)\b|(^|[\s;&|({])\\?\.(\s|\()/;
 /** Words with which a user can make a builtin behave otherwise in a file than without one. */
 const forbidsInline = /\b(trap|eval|source|function|alias|shopt|enable|BASH_ALIASES)\b|\(\s*\)|(^|[\s;&|({])\\?\.\s/;
 const setsErrorTrap = /\btrap\b[^\n]*\bERR\b/;

@@ -1,4 +1,4 @@
-import { inlined, type Overrides, printfProgram, quote, type ShellDialect, type ShellFiles } from './dialect';
+import { freeDot, inlined, type Overrides, printfProgram, quote, type ShellDialect, type ShellFiles } from './dialect';
 
 /**
  * `command` stands before every builtin, so that a user's function of the same name is not called in its place. `<>` opens
@@ -177,7 +177,7 @@ export const bash: ShellDialect = {
     );
   },
   report: (number) => `__lmp_s=$?;${tell(number)}`,
-  rearm: () => '__lmp_arm;__lmp_args=("$@")\n',
+  rearm: () => `${freeDot};__lmp_arm;__lmp_args=("$@")\n`,
   // Where the user has a trap on INT, the one that the trap above raises stays pending until the next trap is run, whoever's.
   afterInterrupt: () => `\\trap : VTALRM;\\command kill -VTALRM $$\n\\${abandon}\n`,
   remember: (number) => `__lmp_last=${number} LIMPET_COMMAND_ID=$__lmp_session:${number + 1}`,

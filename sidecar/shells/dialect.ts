@@ -72,7 +72,7 @@ export interface ShellDialect {
   foreground(command: ForegroundLine): string;
   /** The reporting line alone, sent again after a signal that may have swallowed it. */
   report(number: number): string;
-  /** Makes sure that the shell still takes a true snapshot when it ends, after a command that may have changed what that needs. */
+  /** After a command that may have changed what that needs: makes sure that the shell runs files, and takes a true snapshot when it ends. */
   rearm(): string;
   /** After a command that was interrupted: nothing of that may be left for the next. */
   afterInterrupt(): string;
@@ -94,6 +94,9 @@ export const inDirectory = (name: string) => `"$__lmp/${name}"`;
 
 /** How a line begins that runs a text without a file. */
 export const inlined = "\\eval '";
+
+/** Takes away a user's function called `.`: every command would be given to it, and none run. */
+export const freeDot = '\\unset -f .||:';
 
 /** Has a slash in its name, so that a shell takes it for nothing else. */
 export const printfProgram = ['/usr/bin/printf', '/bin/printf'].find((path) => existsSync(path)) ?? 'printf';

@@ -1,5 +1,5 @@
 import { preparation } from './bash';
-import { printfProgram, quote, type ShellDialect, type ShellFiles } from './dialect';
+import { freeDot, printfProgram, quote, type ShellDialect, type ShellFiles } from './dialect';
 
 /**
  * As in bash, with zsh's own words. A user's function called `builtin` would be taken for the builtin, so then the report
@@ -199,7 +199,7 @@ export const zsh: ShellDialect = {
   },
   // Short, because zsh reads its lines a byte at a time.
   report: (number) => `__lmp_d ${number} "$@"\n`,
-  rearm: () => '',
+  rearm: () => `${freeDot}\n`,
   afterInterrupt: () => '',
   remember: (number) => `__lmp_last=${number}:$__lmp_s LIMPET_COMMAND_ID=\${LIMPET_COMMAND_ID%:*}:${number + 1}`,
   again: (question) => `__lmp_again ${question}\n`,

@@ -100,4 +100,20 @@ forEachShell('Plain commands', (suite) => {
     await session.run('eval() { echo mine; }');
     await session.expect('echo hi', { stdout: 'hi\n' });
   });
+
+  for (const text of [
+    '.() { echo dot; }',
+    '. () { echo dot; }',
+    'function . { echo dot; }',
+    "eval '.() { echo dot; }'",
+  ]) {
+    it(`run although a function has the name of what runs them: ${text}`, async () => {
+      const { session } = suite;
+      await session.run(text);
+      await session.expect('echo hi', { stdout: 'hi\n' });
+      await session.expect('pwd', { stdout: '/usr\n' }, { cwd: '/usr' });
+      const { stdout } = await (await session.start('echo hi', { background: true })).wait();
+      assert.equal(stdout, 'hi\n');
+    });
+  }
 });
