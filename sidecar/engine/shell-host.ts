@@ -312,7 +312,9 @@ export class ShellHost {
       if (kind === 'D') listener.reported(Number(number), status, cwd);
       else {
         // One that was started by an earlier version does not tell; then it is taken to have read everything.
-        const [counted, question = '', background = Number.POSITIVE_INFINITY] = number.split(':');
+        const [counted, question = '', background = Number.POSITIVE_INFINITY, refused = ''] = number.split(':');
+        const [unprepared, why] = refused.split('.');
+        if (why !== undefined && unprepared === counted) listener.unprepared(why);
         this.hasCaughtUp = true;
         listener.repeated(question, { number: Number(counted), status, cwd, background: Number(background) });
       }

@@ -1,12 +1,12 @@
 import { freeDot, inlined, type Overrides, printfProgram, quote, type ShellDialect, type ShellFiles } from './dialect';
 
+/** Bash forgets an interrupt unless its child dies of one too. It does not forget a trap, and runs it once the child is gone. */
+const abandon = "trap 'command kill -INT $$' VTALRM";
+
 /**
  * `command` stands before every builtin, so that a user's function of the same name is not called in its place. `<>` opens
  * a FIFO without ever blocking, also while no sidecar reads it. Every record has four fields, each ended by a NUL.
  */
-/** Bash forgets an interrupt unless its child dies of one too. It does not forget a trap, and runs it once the child is gone. */
-const abandon = "trap 'command kill -INT $$' VTALRM";
-
 const boot = ({ directory, control, snapshot, status }: ShellFiles, sessionId: string) => `
 PS1= PS2= PROMPT_COMMAND=
 unset HISTFILE
@@ -16,12 +16,12 @@ export LIMPET_COMMAND_ID=${sessionId}:0
 
 # Repeats the last report, for a sidecar that was not there to hear it. The question comes back with the answer.
 __lmp_again() {
-  command printf '\\1=A\\0%s\\0%s\\0%s\\0' "\${__lmp_last-0}:$1:\${__lmp_bg-0}" "\${__lmp_s-0}" "\${PWD-}" 1<>${quote(control)}
+  command printf '\\1=A\\0%s\\0%s\\0%s\\0' "\${__lmp_last-0}:$1:\${__lmp_bg-0}:\${__lmp_u-}" "\${__lmp_s-0}" "\${PWD-}" 1<>${quote(control)}
 }
 # Makes $? what the command before left. The caller puts "&&:" behind it, so that set -e does not end the shell here.
 __lmp_r() { command return "$1"; }
-# The command could not be given its directory or environment, and was not run.
-__lmp_f() { command printf '\\1=F\\0%s\\0%s\\0\\0' "$1" "$2" 1<>${quote(control)}; }
+# The command could not be given its directory or environment, and was not run; that is repeated too.
+__lmp_f() { __lmp_u=$1.$2; command printf '\\1=F\\0%s\\0%s\\0\\0' "$1" "$2" 1<>${quote(control)}; }
 __lmp_id() { LIMPET_COMMAND_ID=${sessionId}:$1; }
 # A background command is reported by a program: nothing the user has named a function can come in between.
 __lmp_p() { ${printfProgram} '\\1=P\\0%s\\0%s\\0\\0' "$1" "$BASHPID" 1<>${quote(control)}; }

@@ -34,9 +34,9 @@ __lmp_d() {
   fi
   __lmp_last=$1:$__lmp_s __lmp_args=("\${@:2}") LIMPET_COMMAND_ID=${sessionId}:$(( $1 + 1 ))
 }
-__lmp_again() { __lmp_w A "\${__lmp_last%%:*}:$1:\${__lmp_bg-0}" "\${__lmp_last#*:}" "\${PWD-}"; }
+__lmp_again() { __lmp_w A "\${__lmp_last%%:*}:$1:\${__lmp_bg-0}:\${__lmp_u-}" "\${__lmp_last#*:}" "\${PWD-}"; }
 __lmp_r() { return "$1"; }
-__lmp_f() { __lmp_w F "$1" "$2" ''; }
+__lmp_f() { __lmp_u=$1.$2; __lmp_w F "$1" "$2" ''; }
 __lmp_id() { LIMPET_COMMAND_ID=${sessionId}:$1; }
 __lmp_p() { ${printfProgram} '\\1=P\\0%s\\0%s\\0\\0' "$1" "\${sysparams[pid]}" 1<>${quote(control)}; }
 __lmp_e() {

@@ -77,6 +77,21 @@ for (const shell of shells) {
       assert.deepEqual({ exitCode, bytes: stdout?.length }, { exitCode: 5, bytes: 'before\n'.length + 15190 });
     });
 
+    it('still say that a command could not be given its environment, and was not run', async () => {
+      await first.run({ sessionId, command: 'readonly RO=1' });
+      // The first record is the refusal, the second the report.
+      const isHeld = await first.holdAt('record-read', join(succession.root, 'mark'), 1);
+      first.ask('run', { sessionId, command: ': > ran', env: { RO: 'x' } });
+      await isHeld();
+      await first.kill();
+      const engine = await succession.next();
+      const [last] = engine.listCommands({ sessionId }).commands.slice(-1);
+      await assert.rejects(engine.wait({ commandId: last?.commandId ?? '', timeoutMs: 20_000 }), {
+        code: 'invalid_params',
+      });
+      assert.ok(!existsSync(join(cwd, 'ran')));
+    });
+
     it('restore what was set right before a hand-over when the shell is killed right after it', async () => {
       await first.run({ sessionId, command: 'kept=here' });
       await first.call('leave', undefined);
