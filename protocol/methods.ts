@@ -48,7 +48,7 @@ export const execWaitParams = z.strictObject({
 export const execOutputParams = z.strictObject({
   commandId: value.commandId,
   stream: z.enum(['stdout', 'stderr', 'both']).optional(),
-  fromSeq: z.int().min(0).optional(),
+  fromSeq: value.cursor.optional(),
   tailLines: z.int().min(0).max(1_000_000).optional(),
   grep: z.string().min(1).max(10_000).optional(),
   maxBytes: z.int().min(1).max(defaultLimits.maxOutputBytes).optional(),
@@ -141,7 +141,7 @@ export const methods = {
     about: 'Starts a command and answers at once; background commands leave the session free.',
   },
   'exec.follow': {
-    params: z.strictObject({ commandId: value.commandId, fromSeq: z.int().min(0).optional() }),
+    params: z.strictObject({ commandId: value.commandId, fromSeq: value.cursor.optional() }),
     result: value.commandResult,
     event: value.streamEvent,
     about: 'Streams the output of a started command from a cursor on, then answers with its result.',
@@ -155,14 +155,14 @@ export const methods = {
     params: execOutputParams,
     result: z.object({
       chunks: z.array(value.outputChunk),
-      nextSeq: z.int(),
+      nextSeq: value.cursor,
       droppedBytes: z.int(),
       finished: z.boolean(),
     }),
     about: `Output so far, from a cursor, the last lines, or the lines that match.
 
-From a cursor every byte comes once if each \`next_seq\` is the next \`from_seq\`, whatever \`max_bytes\` is: a piece that is larger
-comes alone and whole, and none is larger than 64 KiB. Lines are kept within \`max_bytes\`: with \`tail_lines\` the newest, otherwise the oldest.
+From a cursor every byte comes once if each \`next_seq\` is the next \`from_seq\`, whatever \`max_bytes\` is: where a piece has no room,
+\`next_seq\` lies within it and has a fraction. Characters are not cut, so a single one may be more than \`max_bytes\`. Lines are kept within \`max_bytes\`: with \`tail_lines\` the newest, otherwise the oldest.
 
 \`dropped_bytes\` counts what was asked for and is not there: output that is no longer kept, and lines for which there was no room. With
 \`tail_lines\` and without \`grep\` it counts no further back than about 1 MiB.`,

@@ -122,6 +122,9 @@ export const waitCondition = z.union([
   z.strictObject({ input: z.literal(true) }),
 ]);
 
+/** The number of a piece of output, with a fraction where it lies within one. */
+export const cursor = z.number().min(0);
+
 export const outputChunk = z.object({
   seq: z.int(),
   stream: streamName,

@@ -307,9 +307,9 @@ export class Foreground {
       ...before,
     });
     if (!this.isShadowed) return line;
-    // The line that is replaced also puts back what was lent to the command.
+    // The line that is replaced also puts back what was lent to the command, and tells of the directory after that.
     const undo = request.overrides === undefined ? '' : putBack;
-    return line.replace(/[^\n]*\n$/, this.report(number) + undo);
+    return line.replace(/[^\n]*\n$/, () => this.plainReport(number, undo));
   }
 
   private inline(text: string): string | undefined {
@@ -321,10 +321,11 @@ export class Foreground {
   }
 
   private report(number: number): string {
-    const { host, files } = this;
-    return this.isShadowed
-      ? plainReport(number, files.directory.file('ctl'), host.dialect)
-      : host.dialect.report(number);
+    return this.isShadowed ? this.plainReport(number) : this.host.dialect.report(number);
+  }
+
+  private plainReport(number: number, first = ''): string {
+    return plainReport(number, this.files.directory.file('ctl'), this.host.dialect, first);
   }
 
   /** A quick command is over before anything of this is worth its cost, even setting a timer for each. */

@@ -1,3 +1,4 @@
+import { splitCursor } from '../../protocol/cursor';
 import type { StreamEvent, StreamName } from '../../protocol/values';
 import type { CommandOutput } from './command-output';
 import { encodeBytes } from './text';
@@ -21,7 +22,8 @@ export async function follow(
   emit: Emit<StreamEvent>,
   { finished, isFinished, signal }: FollowUntil,
 ): Promise<void> {
-  let next = Math.max(1, fromSeq);
+  const { seq: first, bytesRead } = splitCursor(Math.max(1, fromSeq));
+  let next = first;
   let unlogged = output.unlogged;
   let wake: () => void = () => {};
   let live = false;
@@ -55,9 +57,10 @@ export async function follow(
       const place = output.index.place(next);
       if (place !== undefined) {
         next++;
-        const bytes = output.read(place);
+        const whole = output.read(place);
+        const bytes = place.seq === first ? whole.subarray(bytesRead) : whole;
         if (bytes.length > 0) await emit(outputEvent(place.stream, place.seq, bytes));
-        const lost = place.size - bytes.length;
+        const lost = place.size - whole.length;
         if (lost > 0) await emit({ event: 'gap', seq: next, droppedBytes: lost });
         continue;
       }

@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { setImmediate as turn } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
+import { cursorWithin, splitCursor } from '../../protocol/cursor';
 import { failure } from '../../protocol/errors';
 import type { Params, Result } from '../../protocol/methods';
 import type { OutputChunk, StreamName } from '../../protocol/values';
@@ -13,6 +14,7 @@ const newline = 0x0a;
 /** So many bytes are looked through to count what has no room: lines without an end must not cost the whole log. */
 const mostCounted = 1024 * 1024;
 const mostForgotten = 10_000;
+const longestCharacter = 4;
 
 // One pattern with nested repetitions could otherwise hold up every session for hours: with this it is matched in linear time.
 setFlagsFromString('--enable-experimental-regexp-engine-on-excessive-backtracks');
@@ -36,21 +38,27 @@ export async function readOutput(output: CommandOutput, query: Query): Promise<A
   return fromCursor(output, query);
 }
 
-/** A piece is larger than `maxBytes` at times; it then comes alone and whole, since a cursor cannot point into it. */
+/** A first piece that is larger than `maxBytes` comes in parts, and the cursor points into it. */
 function fromCursor(output: CommandOutput, query: Query): Answer {
   const { index } = output;
   const chunks: OutputChunk[] = [];
-  const from = Math.max(1, query.fromSeq ?? 1);
+  const { seq: from, bytesRead } = splitCursor(Math.max(1, query.fromSeq ?? 1));
   let room = query.maxBytes ?? defaultMaxBytes;
   let droppedBytes = from < index.first ? index.droppedBytes : 0;
   let next = Math.max(from, index.first);
   for (let place = index.place(next); place !== undefined; place = index.place(next)) {
     if (wanted(query, place.stream)) {
-      const bytes = output.read(place);
+      const skipped = next === from ? bytesRead : 0;
+      const whole = output.read(place);
+      const bytes = whole.subarray(skipped);
       if (bytes.length > room && chunks.length > 0) break;
-      droppedBytes += place.size - bytes.length;
+      const kept = beginningOf(bytes, room);
+      if (kept.length < bytes.length) {
+        return { chunks: [asChunk(place, kept)], nextSeq: cursorWithin(next, skipped + kept.length), droppedBytes };
+      }
+      droppedBytes += place.size - whole.length;
       room -= bytes.length;
-      chunks.push(asChunk(place, bytes));
+      if (bytes.length > 0 || skipped === 0) chunks.push(asChunk(place, bytes));
     }
     next++;
   }
@@ -87,6 +95,13 @@ function tail(output: CommandOutput, query: Query, lines: number): Answer {
     if (kept.length > 0) chunks.push(asChunk(place, kept));
   }
   return { chunks: chunks.reverse(), nextSeq: index.next, droppedBytes };
+}
+
+/** The first bytes, at most `room`, that do not end within a character, and at least one character. */
+function beginningOf(bytes: Buffer, room: number): Buffer {
+  if (bytes.length <= room) return bytes;
+  const length = room - incompleteTail(bytes.subarray(0, room));
+  return bytes.subarray(0, length > 0 ? length : Math.min(longestCharacter, room + cutHead(bytes.subarray(room))));
 }
 
 /** The last bytes, at most `room`, that do not begin within a character. */

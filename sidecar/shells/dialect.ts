@@ -102,9 +102,9 @@ export const freeDot = '\\unset -f .||:';
 export const printfProgram = ['/usr/bin/printf', '/bin/printf'].find((path) => existsSync(path)) ?? 'printf';
 
 /** Takes back the directory and variables that were given to one command. */
-export const putBack = '\\eval "$__lmp_undo";__lmp_undo=\n';
+export const putBack = '\\eval "$__lmp_undo";__lmp_undo=;';
 
-/** A report that calls nothing by a name the user could have given to a function; it costs a process. */
-export const plainReport = (number: number, control: string, dialect: ShellDialect) =>
-  `__lmp_s=$?;${printfProgram} '\\1=D\\0%s\\0%s\\0%s\\0' ${number} "$__lmp_s" "$PWD" 1<>${quote(control)};` +
+/** A report that calls nothing by a name the user could have given to a function, after `first`; it costs a process. */
+export const plainReport = (number: number, control: string, dialect: ShellDialect, first = '') =>
+  `__lmp_s=$?;${first}${printfProgram} '\\1=D\\0%s\\0%s\\0%s\\0' ${number} "$__lmp_s" "$PWD" 1<>${quote(control)};` +
   `${dialect.remember(number)}\n`;

@@ -46,6 +46,14 @@ forEachShell("A command's own directory", (suite) => {
     await session.expect(where, { stdout: `${cwd} ${session.cwd}/d\n${cwd} (deleted)\n`, cwd });
   });
 
+  it('is none of the session’s when one of our words is a function of the user, either', async () => {
+    const { session } = suite;
+    await session.run('printf() { :; }');
+    for (let n = 0; n < 3; n++)
+      await session.expect('pwd; (exit 4)', { stdout: '/usr\n', exitCode: 4 }, { cwd: '/usr' });
+    assert.equal(session.info().cwd, session.cwd);
+  });
+
   it('holds nothing open for longer than the command', async () => {
     const { session } = suite;
     const count = 'set -- /proc/$$/fd/*; echo $#';
