@@ -378,7 +378,12 @@ export class Engine {
   private lookAfterDirectories(): void {
     const homeless = [...this.sessions.values()].filter((session) => !session.hasDirectory);
     if (this.watch.isCurrent && homeless.length === 0) return;
-    mkdirSync(this.root, { recursive: true, mode: 0o700 });
+    try {
+      mkdirSync(this.root, { recursive: true, mode: 0o700 });
+    } catch {
+      // On a disk that is full or read-only; it is tried again at the next look.
+      return;
+    }
     for (const session of homeless) this.restoreDirectory(session);
     this.logs.reopenJournal();
     this.watch.renew();

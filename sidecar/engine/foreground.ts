@@ -270,7 +270,7 @@ export class Foreground {
   private mayHaveFoundNothing({ output }: Command, slot: Slot, status: number): boolean {
     if (status === 0 && this.host.dialect.name === 'bash') return false;
     slot.drain();
-    if (output.bytes.stdout + output.bytes.stderr > 0) return false;
+    if (slot.wasSeenOpen || output.bytes.stdout + output.bytes.stderr > 0) return false;
     return this.restorations !== this.restorationsBefore || !existsSync(slot.stdoutPath);
   }
 

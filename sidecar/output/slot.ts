@@ -16,6 +16,7 @@ export class Slot {
   private output: CommandOutput | undefined;
   private onEnd: () => void = () => {};
   private leavesOutNewline = false;
+  private wasOpened = false;
   private isDisposed = false;
 
   constructor(
@@ -33,9 +34,15 @@ export class Slot {
     return [this.stdoutPath, this.stderrPath];
   }
 
+  /** Whether its command was seen to have the FIFOs open, which one that is over in a moment is not. */
+  get wasSeenOpen(): boolean {
+    return this.wasOpened;
+  }
+
   /** Must come before the command opens the FIFOs. */
   bind(output: CommandOutput): void {
     this.output = output;
+    this.wasOpened = false;
     this.stdout.open((data) => output.write('stdout', data));
     this.leavesOutNewline = false;
     this.stderr.open((data) => this.receiveError(output, data));
@@ -108,6 +115,7 @@ export class Slot {
     if (reader.isFollowed) return true;
     if (reader.drain() === 'closed') return false;
     reader.follow(() => this.onEnd());
+    this.wasOpened = true;
     return true;
   }
 

@@ -183,6 +183,15 @@ forEachShell('Shell life', (suite) => {
     await session.expect('echo a', { stdout: 'a\n' });
   });
 
+  it('is replaced where a trap of bash skips whatever would report, so that the command is answered', async () => {
+    const { session } = suite;
+    await session.run('kept=here');
+    // Other shells know neither the option nor a trap that skips.
+    const { outcome } = await session.run("shopt -s extdebug 2>/dev/null && trap 'false' DEBUG || kill -9 $$");
+    assert.equal(outcome, 'shell_exited');
+    await session.expect('echo $kept', { stdout: 'here\n' });
+  });
+
   it('keeps a trap on INT and still cancels', async () => {
     const { session } = suite;
     await session.run("trap 'echo interrupted' INT; x=kept");

@@ -30,8 +30,12 @@ describe('A runtime directory that somebody removes', () => {
       await station.client.data('exec.wait', { command_id: behind, until: [{ output: 'begun' }] });
       const running = await station.start(session, waits, { keep_stdin_open: true });
       await station.client.data('exec.wait', { command_id: running, until: [{ output: 'begun' }] });
+      const other = await station.session({ shell });
+      const silent = await station.start(other, 'sleep 1; (exit 8)');
 
       await remove(session);
+
+      assert.equal((await station.client.data('exec.wait', { command_id: silent })).exit_code, 8);
 
       for (const command_id of [running, behind]) {
         await station.client.data('exec.input', { command_id, data: 'word\n' });
