@@ -13,6 +13,10 @@ const step = (work) => async () => {
   return { passed: 1, failed: 0, skipped: 0 };
 };
 
+const atOnce = (files) => ['--parallel', '--jobs', String(files)];
+/** They have suites of their own. */
+const elsewhere = ['--ignore', 'test/editor/**', '--ignore', 'test/faults/**'];
+
 /**
  * In the order they are shown. They run side by side, each as soon as those it comes `after` have ended: the editor's one
  * after the other, and beside them those that need none.
@@ -24,8 +28,11 @@ export const suites = {
   package: { run: step(() => packageExtension({ quiet: true })) },
   install: { run: step(() => usesDesktop() || ensureCodeServer()) },
   // Most of a test's time is waiting, so two processors have room for three files at a time.
-  unit: { after: ['types', 'lint', 'package', 'install'], run: () => mocha(['--parallel', '--jobs', '3']) },
-  faults: { after: ['unit'], run: () => mocha(['--config', 'test/faults/.mocharc.json', '--parallel', '--jobs', '2']) },
+  unit: {
+    after: ['types', 'lint', 'package', 'install'],
+    run: () => mocha([...atOnce(3), ...elsewhere, 'test/**/*.test.ts']),
+  },
+  faults: { after: ['unit'], run: () => mocha([...atOnce(2), 'test/faults/**/*.test.ts']) },
   inside: { after: ['package', 'install'], run: insideTests },
   window: { after: ['inside'], run: windowTests },
   chat: { after: ['window'], run: chatTests },
