@@ -1,7 +1,7 @@
 import { reach } from '../checkpoints';
 import type { Slot } from '../output/slot';
 import { holdersOf } from '../processes/command-processes';
-import { identify, mayBeAlive, type ProcessIdentity } from '../processes/identity';
+import { identify, mayBeAlive, type ProcessIdentity, signalProcess } from '../processes/identity';
 import type { Command, Ending } from './command';
 import { neverStarted, reportedEnd, unknownEnd } from './command-end';
 import { backgroundFile, type SessionFiles } from './command-files';
@@ -121,6 +121,14 @@ export class Background {
       if (entry.slot.drain() === 'open') end.heldOpenBy = heldOpenBy;
     }
     this.finish(entry.command, end);
+  }
+
+  /** Everything was tried to end it. Its subshell is ours, so it is not left behind. */
+  async giveUpOn(command: Command): Promise<void> {
+    const status = notedStatus(this.files.directory.file('status'), command.number);
+    if (status !== undefined) return this.ended(command.number, status);
+    if (command.subshell !== undefined && !command.isFinished) signalProcess(command.subshell, 'SIGKILL');
+    this.abandon(command, 'It would not end and may still be there.');
   }
 
   /** It did not report, and will not. */

@@ -279,8 +279,8 @@ export class Session {
     const processes = () => (this.isTerminated ? [] : this.processes.of(command, shell));
     if (command.request.background) {
       await endBackground(command, signal, processes);
-      this.background.abandon(command, 'It would not end and may still be there.');
-      return;
+      // Otherwise it is another sidecar's by now, or nobody's.
+      return this.isTerminated ? undefined : this.background.giveUpOn(command);
     }
     // Then it is not given to the shell any more.
     if (this.foreground.isPreparing(command)) return command.finished;

@@ -65,10 +65,15 @@ function signalTogether(
   signal: (identity: ProcessIdentity) => NodeJS.Signals,
 ): void {
   const isHeld = identities.length > 1;
-  if (isHeld) for (const identity of identities) signalProcess(identity, 'SIGSTOP');
+  // A parent is stopped before its children and goes on after them: a zsh that sees a child stopped goes round in circles.
+  const parentsFirst = isHeld ? [...identities].sort(byAge) : identities;
+  if (isHeld) for (const identity of parentsFirst) signalProcess(identity, 'SIGSTOP');
   for (const identity of identities) signalProcess(identity, signal(identity));
-  if (isHeld) for (const identity of identities) signalProcess(identity, 'SIGCONT');
+  if (isHeld) for (const identity of parentsFirst.toReversed()) signalProcess(identity, 'SIGCONT');
 }
+
+const byAge = (one: ProcessIdentity, other: ProcessIdentity) =>
+  Number(one.startTime) - Number(other.startTime) || one.pid - other.pid;
 
 const killDeadlineMs = 3000;
 

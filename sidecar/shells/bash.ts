@@ -25,8 +25,9 @@ __lmp_f() { __lmp_u=$1.$2; command printf '\\1=F\\0%s\\0%s\\0\\0' "$1" "$2" 1<>$
 __lmp_id() { LIMPET_COMMAND_ID=${sessionId}:$1; }
 # A background command is reported by a program: nothing the user has named a function can come in between.
 __lmp_p() { ${printfProgram} '\\1=P\\0%s\\0%s\\0\\0' "$1" "$BASHPID" 1<>${quote(control)}; }
-# Its end is also written to a file: its shell is gone and cannot be asked again.
+# Its end is also written to a file: its shell is gone and cannot be asked again. What ends the command must not end this.
 __lmp_e() {
+  command trap '' HUP INT QUIT TERM
   ${printfProgram} '%s %s\\n' "$1" "$2" >>${quote(status)}
   ${printfProgram} '\\1=E\\0%s\\0%s\\0\\0' "$1" "$2" 1<>${quote(control)}
 }

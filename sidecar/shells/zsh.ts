@@ -40,6 +40,7 @@ __lmp_f() { __lmp_u=$1.$2; __lmp_w F "$1" "$2" ''; }
 __lmp_id() { LIMPET_COMMAND_ID=${sessionId}:$1; }
 __lmp_p() { ${printfProgram} '\\1=P\\0%s\\0%s\\0\\0' "$1" "\${sysparams[pid]}" 1<>${quote(control)}; }
 __lmp_e() {
+  builtin trap '' HUP INT QUIT TERM
   ${printfProgram} '%s %s\\n' "$1" "$2" >>|${quote(status)}
   ${printfProgram} '\\1=E\\0%s\\0%s\\0\\0' "$1" "$2" 1<>${quote(control)}
 }
