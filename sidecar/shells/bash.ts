@@ -1,8 +1,5 @@
 import { freeDot, inlined, type Overrides, printfProgram, quote, type ShellDialect, type ShellFiles } from './dialect';
 
-/** Bash forgets an interrupt unless its child dies of one too. It does not forget a trap, and runs it once the child is gone. */
-const abandon = "trap 'command kill -INT $$' VTALRM";
-
 /**
  * `command` stands before every builtin, so that a user's function of the same name is not called in its place. `<>` opens
  * a FIFO without ever blocking, also while no sidecar reads it. Every record has four fields, each ended by a NUL.
@@ -116,7 +113,10 @@ __lmp_arm() {
 }
 readonly -f __lmp_x __lmp_arm __lmp_again __lmp_r __lmp_f __lmp_id __lmp_p __lmp_e __lmp_b __lmp_cd __lmp_old __lmp_keep __lmp_keep_cwd __lmp_snap
 __lmp_arm
-${abandon}
+# Bash forgets an interrupt unless its child dies of one too. It does not forget a trap, and runs it once the child is gone.
+trap 'command kill -INT $$' VTALRM
+# Where the user has a trap on INT, the one above leaves it pending until the next trap is run, whoever's. So one is run for that.
+trap : URG
 `;
 
 /** A user's rc file may print, and expects PS1 to be set; what it does beyond that is bounded by the start's deadline. */
@@ -179,8 +179,7 @@ export const bash: ShellDialect = {
   },
   report: (number) => `__lmp_s=$?;${tell(number)}`,
   rearm: () => `${freeDot};__lmp_arm;__lmp_args=("$@")\n`,
-  // Where the user has a trap on INT, the one that the trap above raises stays pending until the next trap is run, whoever's.
-  afterInterrupt: () => `\\trap : VTALRM;\\command kill -VTALRM $$\n\\${abandon}\n`,
+  afterInterrupt: () => '\\command kill -URG $$\n',
   remember: (number) => `__lmp_last=${number} LIMPET_COMMAND_ID=$__lmp_session:${number + 1}`,
   again: (question) => `__lmp_again ${question}\n`,
   background({ number, files, prepared }) {
