@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { forEachShell, until } from '../helpers/engine';
+import { statusOf } from '../helpers/processes';
 
 forEachShell('Commands in the background that have hardly begun', (suite) => {
   const pidOf = () => {
@@ -12,6 +13,8 @@ forEachShell('Commands in the background that have hardly begun', (suite) => {
     const { session, opened } = suite;
     const shell = pidOf();
     process.kill(shell, 'SIGSTOP');
+    // Until then it may still read what it is sent.
+    await until('the shell is stopped', () => statusOf(shell)?.state === 'T');
     const command = 'echo ran >> ran; echo out; (exit 4)';
     const starting = opened.engine.start({ sessionId: session.id, command, background: true });
     const isGiven = () => opened.engine.listCommands({ sessionId: session.id }).commands[0]?.state === 'running';
