@@ -309,7 +309,7 @@ export class Foreground {
     if (!this.isShadowed) return line;
     // The line that is replaced also puts back what was lent to the command, and tells of the directory after that.
     const undo = request.overrides === undefined ? '' : putBack;
-    return line.replace(/[^\n]*\n$/, () => this.plainReport(number, undo));
+    return line.replace(/[^\n]*\n$/, () => this.plainReport(number, `__lmp_s=$?;${undo}`));
   }
 
   private inline(text: string): string | undefined {
@@ -321,11 +321,12 @@ export class Foreground {
   }
 
   private report(number: number): string {
-    return this.isShadowed ? this.plainReport(number) : this.host.dialect.report(number);
+    const { dialect } = this.host;
+    return this.isShadowed ? this.plainReport(number, dialect.recall(number)) : dialect.report(number);
   }
 
-  private plainReport(number: number, first = ''): string {
-    return plainReport(number, this.files.directory.file('ctl'), this.host.dialect, first);
+  private plainReport(number: number, status: string): string {
+    return plainReport(number, this.files.directory.file('ctl'), this.host.dialect, status);
   }
 
   /** A quick command is over before anything of this is worth its cost, even setting a timer for each. */

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readlinkSync, renameSync, symlinkSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readlinkSync, renameSync, statSync, symlinkSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { own, removeIfPossible, spareName } from './sweep';
 
@@ -21,14 +21,19 @@ export function restoreDirectory(directory: string, inputs: readonly string[], k
     const missing = inputs.map((name) => join(aside, name)).filter((path) => !existsSync(path));
     if (missing.length > 0) execFileSync('mkfifo', ['-m', '600', ...missing]);
     // In one step: a command that finds a part of it would make files where FIFOs belong.
-    renameSync(aside, directory);
-  } catch (error) {
+    if (!existsSync(directory)) renameSync(aside, directory);
+    else for (const name of readdirSync(aside)) moveUnlessThere(join(aside, name), join(directory, name));
+  } finally {
     removeIfPossible(aside);
-    throw error;
   }
 }
 
-/** The names of what a process has open of a directory that is gone, and where each can still be found. */
+/** Somebody was about to remove the directory, and did not come to its end; a plain file is what a command made meanwhile. */
+function moveUnlessThere(from: string, to: string): void {
+  if (statSync(to, { throwIfNoEntry: false })?.isFIFO() !== true) renameSync(from, to);
+}
+
+/** The names of what a process has open of a directory and that is gone from it, and where each can still be found. */
 function keptBy(pid: number, directory: string): [name: string, link: string][] {
   return readdirSync(`/proc/${pid}/fd`).flatMap((fd) => {
     const link = `/proc/${pid}/fd/${fd}`;

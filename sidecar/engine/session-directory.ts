@@ -64,8 +64,9 @@ export class SessionDirectory {
     return path;
   }
 
+  /** Whether nobody has removed it, or began to. */
   get isThere(): boolean {
-    return existsSync(this.path);
+    return ['in', 'ctl', 'o0', 'e0'].every((name) => existsSync(this.file(name)));
   }
 
   /** Makes it again after somebody removed it; `keepers` are all that hold its FIFOs open. */

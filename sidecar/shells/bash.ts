@@ -180,6 +180,7 @@ export const bash: ShellDialect = {
   report: (number) => `__lmp_s=$?;${tell(number)}`,
   rearm: () => `${freeDot};__lmp_arm;__lmp_args=("$@")\n`,
   afterInterrupt: () => '\\command kill -URG $$\n',
+  recall: (number) => `__lmp_q=$?;[[ \${__lmp_last-} == ${number} ]]||__lmp_s=$__lmp_q;`,
   remember: (number) => `__lmp_last=${number} LIMPET_COMMAND_ID=$__lmp_session:${number + 1}`,
   again: (question) => `__lmp_again ${question}\n`,
   background({ number, files, prepared }) {

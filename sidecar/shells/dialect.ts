@@ -76,6 +76,8 @@ export interface ShellDialect {
   rearm(): string;
   /** After a command that was interrupted: nothing of that may be left for the next. */
   afterInterrupt(): string;
+  /** Sets __lmp_s to the status of a command whose report was lost: $? is that of the report by then, if it was made at all. */
+  recall(number: number): string;
   /** Assignments by which the shell remembers that it reported a command, whose status is in __lmp_s, and begins the next. */
   remember(number: number): string;
   /** Makes the shell repeat its last report, and tell the last background command it was given, as an answer to this question: one word. */
@@ -104,7 +106,7 @@ export const printfProgram = ['/usr/bin/printf', '/bin/printf'].find((path) => e
 /** Takes back the directory and variables that were given to one command. */
 export const putBack = '\\eval "$__lmp_undo";__lmp_undo=;';
 
-/** A report that calls nothing by a name the user could have given to a function, after `first`; it costs a process. */
-export const plainReport = (number: number, control: string, dialect: ShellDialect, first = '') =>
-  `__lmp_s=$?;${first}${printfProgram} '\\1=D\\0%s\\0%s\\0%s\\0' ${number} "$__lmp_s" "$PWD" 1<>${quote(control)};` +
+/** A report that calls nothing by a name the user could have given to a function; it costs a process. `status` sets __lmp_s. */
+export const plainReport = (number: number, control: string, dialect: ShellDialect, status: string) =>
+  `${status}${printfProgram} '\\1=D\\0%s\\0%s\\0%s\\0' ${number} "$__lmp_s" "$PWD" 1<>${quote(control)};` +
   `${dialect.remember(number)}\n`;

@@ -202,6 +202,7 @@ export const zsh: ShellDialect = {
   report: (number) => `__lmp_d ${number} "$@"\n`,
   rearm: () => `${freeDot}\n`,
   afterInterrupt: () => '',
+  recall: (number) => `__lmp_q=$?;[[ \${__lmp_last-} == ${number}:* ]]&&__lmp_s=\${__lmp_last#*:}||__lmp_s=$__lmp_q;`,
   remember: (number) => `__lmp_last=${number}:$__lmp_s LIMPET_COMMAND_ID=\${LIMPET_COMMAND_ID%:*}:${number + 1}`,
   again: (question) => `__lmp_again ${question}\n`,
   background({ number, files, prepared }) {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { rmSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { holdAt } from '../../sidecar/checkpoints';
-import { forEachShell } from '../helpers/engine';
+import { forEachShell, until } from '../helpers/engine';
 
 forEachShell('A session whose directory is removed as a command is given to its shell', (suite) => {
   beforeEach(async () => {
@@ -21,6 +21,18 @@ forEachShell('A session whose directory is removed as a command is given to its 
     assert.deepEqual({ outcome, exitCode, stdout }, { outcome: 'signaled', exitCode: null, stdout: '' });
     assert.match(notes.join(), /not known whether it ran/);
     await session.expect('echo $kept; (exit 3)', { stdout: 'here\n', exitCode: 3 });
+  });
+
+  it('goes on when only what was in it is removed', async () => {
+    const { session, opened } = suite;
+    holdAt(undefined);
+    const directory = join(opened.runtimeDir, 'sessions', session.id);
+    const names = readdirSync(directory).filter((name) => name !== 'journal');
+    for (const name of names) rmSync(join(directory, name));
+    await until('it is whole again', () =>
+      ['ctl', 'e2', 'i2', 'owner'].every((name) => existsSync(join(directory, name))),
+    );
+    await session.expect('echo $kept; echo err >&2; (exit 3)', { stdout: 'here\n', stderr: 'err\n', exitCode: 3 });
   });
 
   it('refuses one in the background, which was not run', async () => {

@@ -183,6 +183,12 @@ forEachShell('Shell life', (suite) => {
     await session.expect('echo a', { stdout: 'a\n' });
   });
 
+  it('tells the exit code of the very command that takes our words away', async () => {
+    const { session } = suite;
+    await session.expect('printf() { :; }; builtin() { :; }; (exit 5)', { exitCode: 5 });
+    await session.expect('(exit 6)', { exitCode: 6 });
+  });
+
   it('is replaced where a trap of bash skips whatever would report, so that the command is answered', async () => {
     const { session } = suite;
     await session.run('kept=here');

@@ -35,7 +35,9 @@ function there(station: Station, place: Place, line: string): string {
 const full = 'dd if=/dev/zero of=filler bs=4096 2>/dev/null; :';
 const freed = 'rm -f filler*';
 const noInodes = 'i=0; while true > filler.$i; do i=$((i+1)); done 2>/dev/null; :';
-const readOnly = 'mount --bind . . && cd . && mount -o remount,bind,ro "$0"';
+/** Not while something has a file open to write it, which a log is for a moment. */
+const readOnly =
+  'mount --bind . . && cd . && n=0; until mount -o remount,bind,ro "$0"; do [ $((n += 1)) -le 200 ] || exit 1; sleep 0.05; done';
 const writable = 'umount -l "$0"';
 
 const troubles: Record<string, { mount: string; begin: string; end: string; says: RegExp }> = {
