@@ -3,14 +3,16 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as immediate } from 'node:timers/promises';
 import { forEachShell, until } from '../helpers/engine';
-import { isAlive } from '../helpers/processes';
+import { isAlive, statusOf } from '../helpers/processes';
 
 forEachShell('Cancelling what has hardly begun', (suite) => {
   const ran = () => existsSync(join(suite.session.cwd, 'ran'));
-  const stopShell = () => {
+  const stopShell = async () => {
     const { pid } = suite.session.info();
     assert.ok(pid !== null);
     process.kill(pid, 'SIGSTOP');
+    // Until then it may still read what it is sent.
+    await until('the shell is stopped', () => statusOf(pid)?.state === 'T');
     return () => process.kill(pid, 'SIGCONT');
   };
   const commandsOf = () => suite.opened.engine.listCommands({ sessionId: suite.session.id }).commands;
@@ -31,7 +33,7 @@ forEachShell('Cancelling what has hardly begun', (suite) => {
   it('keeps a command from running for which a snapshot is being taken', async () => {
     const { session } = suite;
     await session.run('changed=1');
-    const goOn = stopShell();
+    const goOn = await stopShell();
     const command = await session.start(': > ran; exit');
     const cancelling = command.cancel();
     goOn();
@@ -42,7 +44,7 @@ forEachShell('Cancelling what has hardly begun', (suite) => {
 
   it('ends a command in the background that the shell had just been given', async () => {
     const { opened, session } = suite;
-    const goOn = stopShell();
+    const goOn = await stopShell();
     const starting = opened.engine.start({
       ...{ sessionId: session.id, background: true },
       command: ': > ran; sleep 300',
@@ -52,7 +54,9 @@ forEachShell('Cancelling what has hardly begun', (suite) => {
     goOn();
     assert.equal((await cancelling).outcome, 'cancelled');
     const { pid } = await starting;
-    assert.ok(pid !== undefined && !isAlive(pid));
+    assert.ok(pid !== undefined);
+    // It has told of the end before it is itself at an end.
+    await until('its subshell is gone', () => !isAlive(pid));
     await session.expect('echo next', { stdout: 'next\n' });
   });
 });
