@@ -36,9 +36,15 @@ const mayEndShell = /\b(exit|exec|kill|pkill|killall|logout|return|set|setopt|tr
 const changesExit = /\b(trap|set|shift|eval|source)\b|(^|[\s;&|({])\\?\.(\s|\()/;
 /** Words with which a user can make a builtin behave otherwise in a file than without one. */
 const forbidsInline = /\b(trap|eval|source|function|alias|shopt|enable|BASH_ALIASES)\b|\(\s*\)|(^|[\s;&|({])\\?\.\s/;
+/** Words after which the shell may be unable to open the streams of its commands. */
+const mayForbidOpening = /\bulimit\b|\brestricted\b|\bset\s+-\w*r/;
 const setsErrorTrap = /\btrap\b[^\n]*\bERR\b/;
 
 const foundNothing = "The session's directory was removed while this was to be run, so it is not known whether it ran.";
+
+const opensNothing =
+  'The shell could not open files any more, as after "set -r" or a low "ulimit -n", so it could run no command and was replaced.';
+const mayNotHaveRun = 'It is not known whether this command was run before that.';
 
 const isGone = (cwd: string) => `${cwd}, where the session was, is gone; it is where its shell began now.`;
 
@@ -246,7 +252,6 @@ export class Foreground {
     notes: string[],
   ): ForegroundResult | Promise<ForegroundResult> {
     const { host } = this;
-    const { text } = command.request;
     if (end.kind === 'exited') return this.afterExit(command, slot, end.exit);
     if (end.kind !== 'reported') return undefined;
     const before = host.cwd;
@@ -257,10 +262,22 @@ export class Foreground {
     if (this.mayHaveFoundNothing(command, slot, end.status)) {
       return this.settle(unknownEnd(command, host.cwd, foundNothing), slot);
     }
+    if (this.mayOpenNothing(command, slot, end.status)) return this.checkOpening(command, slot, end.status, notes);
+    return this.afterReport(command, slot, end.status, notes);
+  }
+
+  private afterReport(
+    command: Command,
+    slot: Slot,
+    status: number,
+    notes: string[],
+  ): ForegroundResult | Promise<ForegroundResult> {
+    const { host } = this;
+    const { text } = command.request;
     if (command.ending !== undefined) host.send(host.dialect.afterInterrupt());
     if (changesExit.test(text)) host.send(host.dialect.rearm());
     if (setsErrorTrap.test(text)) this.hasErrorTrap = true;
-    this.lastStatus = this.isOurDoing(command, end.status) ? interruptedStatus : end.status;
+    this.lastStatus = this.isOurDoing(command, status) ? interruptedStatus : status;
     const ending = reportedEnd(command, this.lastStatus, host.cwd);
     ending.notes.push(...notes);
     return slot.drain() === 'closed' ? { end: ending, isClosed: true } : this.settle(ending, slot);
@@ -272,6 +289,33 @@ export class Foreground {
     slot.drain();
     if (slot.wasSeenOpen || output.bytes.stdout + output.bytes.stderr > 0) return false;
     return this.restorations !== this.restorationsBefore || !existsSync(slot.stdoutPath);
+  }
+
+  /** Whether the command may not have been run, or none after it can be, because the shell cannot open its streams. */
+  private mayOpenNothing(command: Command, slot: Slot, status: number): boolean {
+    if (this.isShadowed || command.ending !== undefined) return false;
+    return mayForbidOpening.test(command.request.text) || this.isSilentFailure(command, slot, status);
+  }
+
+  /** What bash also tells of a command that it did not run. */
+  private isSilentFailure({ output }: Command, slot: Slot, status: number): boolean {
+    if (status !== 1 || slot.wasSeenOpen) return false;
+    slot.drain();
+    return output.bytes.stdout + output.bytes.stderr === 0;
+  }
+
+  private async checkOpening(command: Command, slot: Slot, status: number, notes: string[]): Promise<ForegroundResult> {
+    const { host } = this;
+    if (await host.canOpen()) return this.afterReport(command, slot, status, notes);
+    host.signal('SIGKILL');
+    const exit = await host.exited;
+    if (exit === undefined || host.isRetired) return undefined;
+    const end = this.isSilentFailure(command, slot, status)
+      ? unknownEnd(command, host.cwd, mayNotHaveRun)
+      : reportedEnd(command, status, host.cwd);
+    this.lastStatus = end.exitCode ?? 0;
+    end.notes.unshift(...notes, opensNothing, ...(await this.replace(exit)));
+    return this.settle(end, slot);
   }
 
   /** Whether a status tells of what stood in for an interrupt. */
@@ -304,6 +348,7 @@ export class Foreground {
       lastStatus: this.lastStatus,
       announce: host.announced !== number,
       prepared: files.prepare(command, host.dialect),
+      descriptors: descriptorsNamed(request.text),
       ...before,
     });
     if (!this.isShadowed) return line;
@@ -393,11 +438,16 @@ export class Foreground {
   private async afterExit(command: Command, slot: Slot, exit: ShellExit): Promise<ForegroundResult> {
     this.lastStatus = exit.code ?? 0;
     slot.drain();
-    const notes = await this.host.recover(exit).catch((error: unknown) => {
+    const notes = await this.replace(exit);
+    return this.settle(shellExitedEnd(command, exit, this.host.cwd, notes), slot);
+  }
+
+  /** Goes on in a fresh shell; answers with what is to be said about that. */
+  private replace(exit: ShellExit): Promise<string[]> {
+    return this.host.recover(exit).catch((error: unknown) => {
       if (!(error instanceof LimpetError)) throw error;
       return [`The shell ended, and no new one could be started yet: ${error.message}`];
     });
-    return this.settle(shellExitedEnd(command, exit, this.host.cwd, notes), slot);
   }
 
   /** Takes what is left of the output, and names who goes on printing. */
@@ -422,6 +472,15 @@ export class Foreground {
       await pause(holderGraceMs);
     }
   }
+}
+
+/** Descriptors with more than one digit that an `exec` in a command opens or closes; shells use such ones themselves. */
+function descriptorsNamed(text: string): number[] {
+  if (!text.includes('exec')) return [];
+  const named = [...text.matchAll(/\bexec\b[^\n;|]*/g)].flatMap(([exec]) =>
+    [...exec.matchAll(/(?<![\w$&])[1-9]\d{1,2}(?=[<>])/g)].map(([number]) => Number(number)),
+  );
+  return [...new Set(named)];
 }
 
 function unprepared(why: string, command: Command): LimpetError {

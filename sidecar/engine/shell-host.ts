@@ -10,7 +10,8 @@ import type { SessionDirectory } from './session-directory';
 import { type ShellExit, ShellProcess } from './shell-process';
 import { Snapshots } from './snapshots';
 
-const snapshotDeadlineMs = 2000;
+/** For an answer of the shell that something of the user's may have swallowed. */
+const answerDeadlineMs = 2000;
 
 /** What must be known of a shell to go on with it in another process. */
 export interface HostCondition {
@@ -89,6 +90,7 @@ export class ShellHost {
   private profile: Profile;
   private readonly snapshots: Snapshots;
   private onSnapshot: () => void = () => {};
+  private onOpened: (can: boolean) => void = () => {};
 
   constructor(
     private readonly options: ShellHostOptions,
@@ -240,12 +242,33 @@ export class ShellHost {
   /** Takes a snapshot, unless the last one is still true. Only while no command runs. */
   async snapshot(): Promise<void> {
     if (!this.isAlive || this.snapshots.upTo === this.lastNumber) return;
+    await this.answer(this.dialect.snapshot(), (resolve) => {
+      this.onSnapshot = resolve;
+    });
+  }
+
+  /** Whether the shell can still open files. After "set -r" or a low limit it runs no command, and tells of each as failed. */
+  async canOpen(): Promise<boolean> {
+    const question = this.dialect.canOpen();
+    if (!this.isAlive || question === undefined) return true;
+    let can = true;
+    await this.answer(question, (resolve) => {
+      this.onOpened = (answer) => {
+        can = answer;
+        resolve();
+      };
+    });
+    return can;
+  }
+
+  /** Sends the shell a line, and waits for what it answers, but not for ever. */
+  private async answer(line: string, listen: (answered: () => void) => void): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
     const done = new Promise<void>((resolve) => {
-      this.onSnapshot = resolve;
-      timer = setTimeout(resolve, snapshotDeadlineMs);
+      listen(resolve);
+      timer = setTimeout(resolve, answerDeadlineMs);
     });
-    this.channel.send(this.dialect.snapshot());
+    this.channel.send(line);
     await Promise.race([done, this.exited]);
     clearTimeout(timer);
   }
@@ -321,6 +344,7 @@ export class ShellHost {
     } else if (kind === 'F') listener.unprepared(value);
     else if (kind === 'P') listener.backgroundStarted(Number(number), Number(value));
     else if (kind === 'E') listener.backgroundEnded(Number(number), Number(value));
+    else if (kind === 'O') this.onOpened(number === '0');
     else if (kind === 'B') this.process?.reportReady({ restored: number, cwd });
     else if (kind === 'T') {
       if (number === '0') {

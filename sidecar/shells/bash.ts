@@ -32,6 +32,14 @@ __lmp_b() {
   LIMPET_COMMAND_ID=${sessionId}:$1
   command printf '\\1=B\\0%s\\0%s\\0%s\\0' "\${__lmp_restored-}\${__lmp_gone-}" "$$" "\${PWD-}" 1<>${quote(control)}
 }
+# While a command runs, bash keeps its own streams at the first free descriptors from 10 on. Those that the command will open
+# or close by number are taken before, or it would take away what the shell reads its lines from.
+__lmp_take() {
+  local __lmp_v
+  for __lmp_v in "$@"; do
+    [[ -e /dev/fd/$__lmp_v ]] || command eval "exec $__lmp_v<>/dev/null"
+  done
+}
 # Remembers in __lmp_undo how to put the named variables, or the directory, back.
 __lmp_keep() {
   local __lmp_v
@@ -111,7 +119,7 @@ __lmp_arm() {
   command eval "set -- \${__lmp_t#trap -- }"
   command trap -- '{ __lmp_x "\${FUNCNAME-source}" "$@";} 2>/dev/null'"\${1:+;$1}" EXIT
 }
-readonly -f __lmp_x __lmp_arm __lmp_again __lmp_r __lmp_f __lmp_id __lmp_p __lmp_e __lmp_b __lmp_cd __lmp_old __lmp_keep __lmp_keep_cwd __lmp_snap
+readonly -f __lmp_x __lmp_arm __lmp_again __lmp_r __lmp_f __lmp_id __lmp_take __lmp_p __lmp_e __lmp_b __lmp_cd __lmp_old __lmp_keep __lmp_keep_cwd __lmp_snap
 __lmp_arm
 # Bash forgets an interrupt unless its child dies of one too. It does not forget a trap, and runs it once the child is gone.
 trap 'command kill -INT $$' VTALRM
@@ -167,8 +175,11 @@ export const bash: ShellDialect = {
   commandText: (command, { hasErrorTrap }) => `${hasErrorTrap ? '\\eval "$__lmp_err";' : ''}${command}\n`,
   preparation: (overrides) => preparation(overrides, 'command cd --', 'command '),
   inline: (text) => (plainBuiltin.test(text) ? `${inlined}${text}'` : undefined),
-  foreground({ number, run: text, files, lastStatus, announce, prepared, hasErrorTrap }) {
-    const before = (announce ? `__lmp_id ${number};` : '') + (lastStatus === 0 ? '' : `__lmp_r ${lastStatus}&&:;`);
+  foreground({ number, run: text, files, lastStatus, announce, prepared, hasErrorTrap, descriptors }) {
+    const before =
+      (announce ? `__lmp_id ${number};` : '') +
+      (descriptors.length === 0 ? '' : `__lmp_take ${descriptors.join(' ')};`) +
+      (lastStatus === 0 ? '' : `__lmp_r ${lastStatus}&&:;`);
     const run = `${text} <${files.stdin} 1<>${files.stdout} 2<>${files.stderr}`;
     const keepErrorTrap = hasErrorTrap ? '__lmp_err=$(\\trap -p ERR);\\trap - ERR;' : '';
     if (prepared === undefined) return `${before}${run}\n__lmp_s=$?;${keepErrorTrap}${tell(number)}`;
@@ -195,4 +206,7 @@ export const bash: ShellDialect = {
     );
   },
   snapshot: () => '__lmp_snap "$@"\n',
+  // What opens nothing itself still reports: its stdout is the control FIFO already.
+  canOpen: () =>
+    "if \\. /dev/null </dev/null 1<>/dev/null 2<>/dev/null;then __lmp_q=0;else __lmp_q=1;fi;\\printf '\\1=O\\0%s\\0\\0\\0' $__lmp_q\n",
 };

@@ -42,6 +42,8 @@ export interface ForegroundLine {
   hasErrorTrap: boolean;
   /** Whether the shell traces, as far as it says so. */
   tracing: boolean;
+  /** Descriptors that the text opens or closes for the whole shell, by number. */
+  descriptors: readonly number[];
 }
 
 export type BackgroundLine = Pick<ForegroundLine, 'number' | 'prepared'> & { files: CommandFiles };
@@ -86,6 +88,8 @@ export interface ShellDialect {
   background(command: BackgroundLine): string;
   /** Takes a snapshot of the shell's state. */
   snapshot(): string;
+  /** Makes the shell tell whether it can still open what a command needs; nothing where no report would come if it could not. */
+  canOpen(): string | undefined;
 }
 
 /** One word that the shell takes literally. */

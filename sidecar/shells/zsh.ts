@@ -216,4 +216,5 @@ export const zsh: ShellDialect = {
     );
   },
   snapshot: () => '__lmp_snap "$@"\n',
+  canOpen: () => undefined,
 };

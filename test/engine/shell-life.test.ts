@@ -249,6 +249,51 @@ forEachShell('Shell life', (suite) => {
     await suite.session.expect('echo two >&3; exec 3>&-; cat kept', { stdout: 'one\ntwo\n' });
   });
 
+  for (const command of ['set -r', 'ulimit -n 4', 'echo seen; ulimit -n 4; false']) {
+    it(`goes on after "${command}", with which the shell can open nothing any more, and says so`, async () => {
+      const { session, shell } = suite;
+      await session.run('kept=here');
+      const { outcome, exitCode, stdout, notes } = await session.run(command);
+      // zsh cannot even report any more.
+      const told = shell === 'zsh' ? ['shell_exited', null] : ['exited', command.includes('false') ? 1 : 0];
+      assert.deepEqual([outcome, exitCode, stdout], [...told, command.includes('seen') ? 'seen\n' : '']);
+      assert.match(notes.join('\n'), /goes on in a fresh one/);
+      await session.expect('echo "$kept"', { stdout: 'here\n' });
+    });
+  }
+
+  it('invents no exit code for a command that was given to a shell that can open nothing any more', async () => {
+    const { session, shell } = suite;
+    await session.run('less() { ulimit -n 4; }');
+    const { notes: first } = await session.run('less');
+    const { outcome, exitCode, notes } = await session.run('touch made');
+    if (shell === 'bash') assert.deepEqual([outcome, exitCode], ['signaled', null]);
+    assert.match([...first, ...notes].join('\n'), /goes on in a fresh one/);
+    assert.equal(existsSync(join(session.cwd, 'made')), exitCode === 0);
+    await session.expect('echo on', { stdout: 'on\n' });
+  });
+
+  it('takes a silent failure for what it is', async () => {
+    await suite.session.expect('false', { exitCode: 1 });
+    await suite.session.expect('test -e missing', { exitCode: 1 });
+    await suite.session.expect('ulimit -c 0');
+    assert.equal(suite.session.info().restarts, 0);
+  });
+
+  // Others know no descriptors of two digits.
+  if (suite.shell === 'bash') {
+    for (const descriptor of [10, 11, 12, 200]) {
+      it(`leaves descriptor ${descriptor} to the user`, async () => {
+        const { session } = suite;
+        await session.expect(`exec ${descriptor}>kept; echo one >&${descriptor}`);
+        await session.expect(`echo two >&${descriptor}`);
+        await session.expect(`exec ${descriptor}>&-; cat kept`, { stdout: 'one\ntwo\n' });
+        await session.expect(`exec ${descriptor}<kept; cat <&${descriptor}`, { stdout: 'one\ntwo\n' });
+        assert.equal(session.info().restarts, 0);
+      });
+    }
+  }
+
   for (const name of [
     ...['printf', 'echo', 'cd', 'exit', 'builtin', 'command', 'source', 'eval', 'export', 'return', 'trap', 'read'],
     ...['test', 'set', 'unset', 'declare', 'typeset', 'local', 'kill', 'wait', 'exec', 'umask', 'alias', 'pwd', 'true'],
