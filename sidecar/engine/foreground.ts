@@ -1,26 +1,29 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { constants } from 'node:os';
-import { setTimeout as pause } from 'node:timers/promises';
 import { failure, LimpetError } from '../../protocol/errors';
-import type { Holder } from '../../protocol/values';
 import { reach } from '../checkpoints';
 import type { Slot } from '../output/slot';
 import { readsStandardInput } from '../processes/activity';
-import { holdersOf } from '../processes/command-processes';
-import { commandLine, standardInputOf } from '../processes/process-table';
+import { standardInputOf } from '../processes/process-table';
 import { inlined, plainReport, putBack } from '../shells/dialect';
 import type { Command, Ending } from './command';
 import { neverStarted, reportedEnd, shellExitedEnd, unknownEnd } from './command-end';
 import { backgroundFile, commandFile, type SessionFiles } from './command-files';
+import {
+  changesExit,
+  descriptorsNamed,
+  forbidsInline,
+  mayEndShell,
+  mayForbidOpening,
+  setsErrorTrap,
+} from './command-words';
 import { isDirectory } from './recovery';
+import { type Settled, settled } from './settling';
 import type { LastReport, ShellHost } from './shell-host';
 import type { ShellExit } from './shell-process';
-import { closesSoon, followWhenOpened } from './slots';
+import { followWhenOpened } from './slots';
 
-/** What a command left behind often ends in the same moment (a `tee` it wrote to); its output is then still waited for. */
-const holderGraceMs = 8;
-const mostLooks = 3;
 const watchAfterMs = 1;
 const firstLookMs = 20;
 /** A shell that has been asked a question looks idle until it is its turn to run. */
@@ -30,15 +33,6 @@ const mostRepeats = 2;
 const mostReports = 50;
 const interruptedStatus = 128 + constants.signals.SIGINT;
 const killedStatus = 128 + constants.signals.SIGKILL;
-
-/** Words in a command that may end the shell, or change what the trap needs that would take a snapshot then. */
-const mayEndShell = /\b(exit|exec|kill|pkill|killall|logout|return|set|setopt|trap|ulimit)\b/;
-const changesExit = /\b(trap|set|shift|eval|source)\b|(^|[\s;&|({])\\?\.(\s|\()/;
-/** Words with which a user can make a builtin behave otherwise in a file than without one. */
-const forbidsInline = /\b(trap|eval|source|function|alias|shopt|enable|BASH_ALIASES)\b|\(\s*\)|(^|[\s;&|({])\\?\.\s/;
-/** Words after which the shell may be unable to open the streams of its commands. */
-const mayForbidOpening = /\bulimit\b|\brestricted\b|\bset\s+-\w*r/;
-const setsErrorTrap = /\btrap\b[^\n]*\bERR\b/;
 
 const foundNothing = "The session's directory was removed while this was to be run, so it is not known whether it ran.";
 
@@ -55,7 +49,7 @@ type End =
   | { kind: 'destroyed' };
 
 /** How a foreground command came out: an ending, or an error if it was not run. */
-export type ForegroundResult = { end: Ending; isClosed: boolean } | { error: LimpetError } | undefined;
+export type ForegroundResult = Settled | { error: LimpetError } | undefined;
 
 /** Runs commands in the shell itself, one at a time. */
 export class Foreground {
@@ -142,7 +136,7 @@ export class Foreground {
     const isKnown = end.kind !== 'never-read' && (end.kind !== 'reported' || this.isShadowed === wasShadowed);
     if (isKnown) return this.conclude(command, slot, end, []);
     if (end.kind === 'never-read' && command.ending === undefined) return this.run(command, slot);
-    return this.settle(unknownEnd(command, this.host.cwd, 'Its end was not seen, so its exit code is unknown.'), slot);
+    return this.settled(unknownEnd(command, this.host.cwd, 'Its end was not seen, so its exit code is unknown.'), slot);
   }
 
   /** Learns from an idle shell of a sidecar that is gone where it is, and waits until it is idle indeed. */
@@ -242,7 +236,7 @@ export class Foreground {
   /** It was ended before its turn came in the shell. */
   private neverGiven(command: Command, slot: Slot): Promise<ForegroundResult> {
     this.prepared = undefined;
-    return this.settle(unknownEnd(command, this.host.cwd, neverStarted), slot);
+    return this.settled(unknownEnd(command, this.host.cwd, neverStarted), slot);
   }
 
   private conclude(
@@ -260,7 +254,7 @@ export class Foreground {
     if (isLent && host.cwd !== before && !isDirectory(before)) notes.push(isGone(before));
     if (this.unpreparedBy !== undefined) return { error: unprepared(this.unpreparedBy, command) };
     if (this.mayHaveFoundNothing(command, slot, end.status)) {
-      return this.settle(unknownEnd(command, host.cwd, foundNothing), slot);
+      return this.settled(unknownEnd(command, host.cwd, foundNothing), slot);
     }
     if (this.mayOpenNothing(command, slot, end.status)) return this.checkOpening(command, slot, end.status, notes);
     return this.afterReport(command, slot, end.status, notes);
@@ -280,7 +274,7 @@ export class Foreground {
     this.lastStatus = this.isOurDoing(command, status) ? interruptedStatus : status;
     const ending = reportedEnd(command, this.lastStatus, host.cwd);
     ending.notes.push(...notes);
-    return slot.drain() === 'closed' ? { end: ending, isClosed: true } : this.settle(ending, slot);
+    return slot.drain() === 'closed' ? { end: ending, isClosed: true } : this.settled(ending, slot);
   }
 
   /** A shell that finds no FIFOs runs nothing, and bash tells of that as of a command that failed without a word. */
@@ -315,7 +309,7 @@ export class Foreground {
       : reportedEnd(command, status, host.cwd);
     this.lastStatus = end.exitCode ?? 0;
     end.notes.unshift(...notes, opensNothing, ...(await this.replace(exit)));
-    return this.settle(end, slot);
+    return this.settled(end, slot);
   }
 
   /** Whether a status tells of what stood in for an interrupt. */
@@ -439,7 +433,11 @@ export class Foreground {
     this.lastStatus = exit.code ?? 0;
     slot.drain();
     const notes = await this.replace(exit);
-    return this.settle(shellExitedEnd(command, exit, this.host.cwd, notes), slot);
+    return this.settled(shellExitedEnd(command, exit, this.host.cwd, notes), slot);
+  }
+
+  private settled(end: Ending, slot: Slot): Promise<ForegroundResult> {
+    return settled(end, slot, this.host, this.files);
   }
 
   /** Goes on in a fresh shell; answers with what is to be said about that. */
@@ -449,38 +447,6 @@ export class Foreground {
       return [`The shell ended, and no new one could be started yet: ${error.message}`];
     });
   }
-
-  /** Takes what is left of the output, and names who goes on printing. */
-  private async settle(end: Ending, slot: Slot): Promise<ForegroundResult> {
-    if (await closesSoon(slot, holderGraceMs)) return { end, isClosed: true };
-    const heldOpenBy = await this.holders(slot);
-    // The last may have ended while it was looked for.
-    return slot.drain() === 'closed' ? { end, isClosed: true } : { end: { ...end, heldOpenBy }, isClosed: false };
-  }
-
-  /** A job that has not become its program yet looks like the shell it was forked from, so it is looked at again. */
-  private async holders(slot: Slot): Promise<Holder[]> {
-    const { host, files } = this;
-    const forked = host.pid === undefined ? undefined : commandLine(host.pid);
-    for (let look = 1; ; look++) {
-      const found = holdersOf(slot.paths, { except: [host.pid, ...files.keepers], since: host.since });
-      if (found.every(({ command }) => command !== forked)) return found;
-      if (look === mostLooks) {
-        const subshell = `${host.dialect.name} (a subshell)`;
-        return found.map(({ pid, command }) => ({ pid, command: command === forked ? subshell : command }));
-      }
-      await pause(holderGraceMs);
-    }
-  }
-}
-
-/** Descriptors with more than one digit that an `exec` in a command opens or closes; shells use such ones themselves. */
-function descriptorsNamed(text: string): number[] {
-  if (!text.includes('exec')) return [];
-  const named = [...text.matchAll(/\bexec\b[^\n;|]*/g)].flatMap(([exec]) =>
-    [...exec.matchAll(/(?<![\w$&])[1-9]\d{1,2}(?=[<>])/g)].map(([number]) => Number(number)),
-  );
-  return [...new Set(named)];
 }
 
 function unprepared(why: string, command: Command): LimpetError {

@@ -12,13 +12,15 @@ import { activityOf, readsFrom } from '../processes/activity';
 import { killSessions, type SessionTraces } from '../processes/command-processes';
 import { signalProcess } from '../processes/identity';
 import { collected, killOnce } from '../processes/kill-ladder';
-import { findProcess, openFiles } from '../processes/process-table';
+import { openFiles } from '../processes/process-table';
 import { systemFailure } from '../system-failure';
+import { type AdoptingSession, adoptCommand } from './adoption';
 import { Background } from './background';
 import { Command, type CommandRequest, type Ending } from './command';
-import { neverStarted, unknownEnd } from './command-end';
+import { neverStarted } from './command-end';
 import { SessionFiles } from './command-files';
 import { Foreground } from './foreground';
+import { IdleTimers } from './idle-timers';
 import { endBackground, endForeground } from './interruption';
 import type { SessionCondition, SessionFoundation } from './journal-records';
 import { Publication } from './publication';
@@ -33,7 +35,6 @@ import type { StandardInput } from './standard-input';
 import { disown } from './sweep';
 import { isoTime } from './times';
 
-const snapshotAfterMs = 100;
 const stuckMs = 5000;
 /** So many that nobody can ask for any more may wait for an idle moment. */
 const mostForgotten = 100;
@@ -67,7 +68,6 @@ export class Session {
   state: SessionState = 'creating';
   private readonly createdAt: number;
   private lastActiveAt: number;
-  private restingSince = performance.now();
   /** Of one, which is a mutex with fewer promises on the way of every command. */
   private readonly mutex = new Semaphore(1);
   private readonly host: ShellHost;
@@ -78,12 +78,11 @@ export class Session {
   private readonly publication: Publication;
   private readonly processes: SessionProcesses;
   private readonly journal: SessionJournal;
+  private readonly timers: IdleTimers;
   private active: Command | undefined;
   private readonly forgotten: Command[] = [];
   private nextNumber = 1;
   private queued = 0;
-  private snapshotTimer: NodeJS.Timeout | undefined;
-  private idleTimer: NodeJS.Timeout | undefined;
   private destroying: Promise<void> | undefined;
 
   private constructor(private readonly options: SessionOptions) {
@@ -142,6 +141,10 @@ export class Session {
       (error) => options.onUnrecorded(this, error),
     );
     this.publication = new Publication(logs, () => this.whileIdle());
+    this.timers = new IdleTimers(options.idleTimeoutMs, {
+      takeSnapshot: () => void this.takeSnapshot(),
+      timeOut: () => this.timeOutIfIdle(),
+    });
     logs.makeDirectory(id);
   }
 
@@ -155,7 +158,7 @@ export class Session {
     }
     session.journal.rewrite();
     session.enter('idle');
-    session.restartIdleTimer();
+    session.timers.restartTimeout();
     reach('session-ready');
     return session;
   }
@@ -336,7 +339,7 @@ export class Session {
     this.destroying = Promise.resolve();
     this.host.retire();
     this.enter('terminated');
-    this.stopTimers();
+    this.timers.stop();
     this.slots.dispose();
     this.publication.flush();
     this.files.leave();
@@ -356,7 +359,7 @@ export class Session {
     this.destroying = Promise.resolve();
     this.host.retire();
     this.enter('terminated');
-    this.stopTimers();
+    this.timers.stop();
     this.slots.dispose();
     this.files.leave();
     this.host.dispose();
@@ -371,7 +374,7 @@ export class Session {
   private async tearDown(killing: Promise<unknown> | undefined): Promise<void> {
     this.host.retire();
     this.enter('terminated');
-    this.stopTimers();
+    this.timers.stop();
     this.journal.destroyed();
     await (killing ?? killSessions(() => [this.traces]));
     // One that is stuck in the kernel ends when it can; nobody has to wait for that.
@@ -410,8 +413,7 @@ export class Session {
     if (!isBusy) this.resumeInTurn(() => this.foreground.getToKnow());
     for (const command of commands) this.resumeCommand(command);
     this.journal.rewrite();
-    this.restartIdleTimer();
-    this.scheduleSnapshot(snapshotAfterMs);
+    this.timers.rest();
     void this.keepTheRest();
   }
 
@@ -421,78 +423,37 @@ export class Session {
   }
 
   private resumeCommand(saved: SavedCommand): void {
-    const { logs } = this.options;
+    const { logs, isBereft } = this.options;
     const command = resumedCommand(saved, this.id, logs, this.journal.chunksOf(saved.number));
     this.commands.set(command.id, command);
     const slot = saved.began === undefined || saved.isFreed ? undefined : this.slots.claim(saved.began.slot);
     command.slot = slot;
     slot?.bind(command.output);
-    if (saved.ended !== undefined) this.resumeEnded(command, slot);
-    else if (slot !== undefined) this.resumeRunning(command, slot, saved);
-    else if (saved.began !== undefined) this.resumeWithoutSlot(command);
-    else {
-      if (command.request.stdin.kind === 'open') this.files.keepInputOpen(command);
-      if (saved.inputEnded === true) this.endInput(command);
-      this.queued++;
-      this.resumeInTurn(() => this.perform(command));
-    }
+    if (slot !== undefined && saved.ended === undefined) command.isBereft ||= isBereft === true;
+    adoptCommand(this.adopting(), command, slot, saved);
   }
 
-  /** Whatever became of what it printed to: it was begun, and is not begun again. */
-  private resumeWithoutSlot(command: Command): void {
-    this.finish(command, unknownEnd(command, this.cwd, 'What it printed to is gone, so its end is not known.'));
-    command.output.end();
-    this.publication.ended(command);
+  private adopting(): AdoptingSession {
+    const { cwd, files, foreground, background, processes, publication } = this;
+    return {
+      ...{ cwd, logs: this.options.logs, files, foreground, background, processes, publication },
+      inTurn: (work) => this.resumeInTurn(work),
+      queue: (command) => {
+        this.queued++;
+        this.resumeInTurn(() => this.perform(command));
+      },
+      awaitForeground: (command, slot) => this.performForeground(command, slot, 'resume'),
+      startTimer: (command) => this.startTimer(command),
+      interrupt: (command, why) => void this.interrupt(command, why),
+      endInput: (command) => this.endInput(command),
+      finish: (command, end) => this.finish(command, end),
+      failUnlessOver: (command, error) => this.failUnlessOver(command, error),
+      letGo: (command, slot) => this.letGo(command, slot),
+    };
   }
 
   private resumeInTurn(work: () => Promise<void>): void {
     void this.mutex.runExclusive(() => (this.isTerminated ? undefined : work()));
-  }
-
-  private resumeEnded(command: Command, slot: Slot | undefined): void {
-    this.publication.add(command);
-    if (slot !== undefined) {
-      this.options.logs.reopen(command.output.log);
-      this.letGo(command, slot);
-      return;
-    }
-    command.output.end();
-    this.publication.ended(command);
-  }
-
-  private resumeRunning(command: Command, slot: Slot, saved: SavedCommand): void {
-    this.options.logs.reopen(command.output.log);
-    command.isBereft ||= this.options.isBereft === true;
-    // Before anything else: it may have ended of that since.
-    command.ending = saved.interrupted;
-    if (command.request.stdin.kind === 'open') this.files.resumeInput(command, slot, saved.inputKeeper);
-    if (saved.inputEnded === true) this.endInput(command);
-    if (command.request.background) {
-      const resumed = this.background.resume(command, slot, saved.subshell);
-      if (resumed === 'uncertain') this.resumeUncertain(command, slot);
-    } else {
-      this.resumeInTurn(() =>
-        this.performForeground(command, slot, 'resume').catch((error: unknown) => this.failUnlessOver(command, error)),
-      );
-    }
-    const timer = this.startTimer(command);
-    if (timer !== undefined) void command.finished.then(() => clearTimeout(timer));
-    if (saved.interrupted === undefined) return;
-    // Whoever was ending it may have stopped its processes, and did not live to continue them.
-    for (const stopped of this.processes.all()) {
-      if (findProcess(stopped.pid)?.state === 'T') signalProcess(stopped, 'SIGCONT');
-    }
-    void this.interrupt(command, saved.interrupted);
-  }
-
-  /** The sidecar that is gone noted that the command began, and may or may not have told the shell. */
-  private resumeUncertain(command: Command, slot: Slot): void {
-    const giveUnlessGiven = async () => {
-      const isGiven = (await this.foreground.hasRead(command)) || command.subshell !== undefined;
-      if (isGiven) this.background.lookAfter(command);
-      else await this.background.giveAgain(command, slot);
-    };
-    this.resumeInTurn(() => giveUnlessGiven().catch((error: unknown) => this.failUnlessOver(command, error)));
   }
 
   /** Whether its directory is where it belongs; nobody needs that of one that is being destroyed. */
@@ -507,7 +468,7 @@ export class Session {
     this.foreground.restorations++;
     this.host.loseSnapshots();
     this.journal.rewrite();
-    this.scheduleSnapshot(snapshotAfterMs);
+    this.timers.scheduleSnapshot();
   }
 
   /** What the session's processes are known by. */
@@ -525,11 +486,6 @@ export class Session {
     const { hasErrorTrap, isShadowed, mayInline } = this.foreground;
     const { keepers } = this.options.directory;
     return { name: this.name, ...this.host.condition, hasErrorTrap, isShadowed, mayInline, keepers };
-  }
-
-  private stopTimers(): void {
-    clearTimeout(this.snapshotTimer);
-    clearTimeout(this.idleTimer);
   }
 
   private get isTerminated(): boolean {
@@ -580,10 +536,9 @@ export class Session {
       command.begin();
       slot.bind(command.output);
       this.journal.began(command, slot);
-      const timer = this.startTimer(command);
+      this.startTimer(command);
       if (command.request.background) await this.background.start(command, slot);
       else await this.performForeground(command, slot, 'run');
-      if (timer !== undefined) void command.finished.then(() => clearTimeout(timer));
     } catch (error) {
       if (command.state === 'queued') this.queued--;
       this.failUnlessOver(command, error);
@@ -643,26 +598,20 @@ export class Session {
   /** Back to idleness, and to what was put off until then. */
   private rest(command: Command): void {
     this.active = undefined;
-    this.restingSince = performance.now();
     this.enter('idle', command);
-    this.restartIdleTimer();
-    this.scheduleSnapshot(snapshotAfterMs);
-  }
-
-  /** A timer that is already set is left alone and looks for itself whether it is too early: cheaper than setting it anew. */
-  private scheduleSnapshot(inMs: number): void {
-    this.snapshotTimer ??= setTimeout(() => {
-      this.snapshotTimer = undefined;
-      const early = snapshotAfterMs - (performance.now() - this.restingSince);
-      if (early > 0) this.scheduleSnapshot(early);
-      else void this.takeSnapshot();
-    }, inMs).unref();
+    this.timers.rest();
   }
 
   private async takeSnapshot(): Promise<void> {
     if (this.mutex.isLocked() || this.isTerminated) return;
     // What could not be saved now is saved when the session is next idle.
     await this.mutex.runExclusive(() => this.host.snapshot()).catch(() => {});
+  }
+
+  private timeOutIfIdle(): boolean {
+    const isIdle = this.state === 'idle' && this.queued === 0 && this.background.count === 0;
+    if (isIdle) this.options.onIdleTimeout(this);
+    return isIdle;
   }
 
   private fail(command: Command, error: LimpetError): void {
@@ -718,22 +667,13 @@ export class Session {
     }
   }
 
-  private startTimer(command: Command): NodeJS.Timeout | undefined {
+  /** Ends a command when its time is up. */
+  private startTimer(command: Command): void {
     const ms = command.request.timeoutMs ?? this.options.defaultTimeoutMs;
-    if (ms === undefined) return undefined;
+    if (ms === undefined) return;
     const left = Math.max(0, ms - (performance.now() - command.startedMonotonic));
-    return setTimeout(() => void this.interrupt(command, 'timed_out'), left);
-  }
-
-  private restartIdleTimer(): void {
-    const { idleTimeoutMs } = this.options;
-    if (idleTimeoutMs === undefined) return;
-    clearTimeout(this.idleTimer);
-    this.idleTimer = setTimeout(() => {
-      if (this.state === 'idle' && this.queued === 0 && this.background.count === 0) this.options.onIdleTimeout(this);
-      else this.restartIdleTimer();
-    }, idleTimeoutMs);
-    this.idleTimer.unref();
+    const timer = setTimeout(() => void this.interrupt(command, 'timed_out'), left);
+    void command.finished.then(() => clearTimeout(timer));
   }
 
   private enter(state: SessionState, command?: Command): void {
