@@ -3,6 +3,7 @@ export const defaultLimits = {
   maxSessions: 256,
   maxQueuedCommands: 1000,
   maxBackgroundCommands: 200,
+  maxOpenOutputs: 256,
   maxRememberedCommands: 200,
   maxCommandBytes: 8 * 1024 * 1024,
   maxMessageBytes: 64 * 1024 * 1024,

@@ -163,8 +163,11 @@ export const methods = {
 
 From a cursor every byte comes once if each \`next_seq\` is the next \`from_seq\`, whatever \`max_bytes\` is: where a piece has no room,
 \`next_seq\` lies within it and has a fraction. Characters are not cut, so a single one may be more than \`max_bytes\`. Lines are kept within \`max_bytes\`: with \`tail_lines\` the newest, otherwise the oldest.
+Those that match come in one chunk for each piece they end in.
 
-\`dropped_bytes\` counts what was asked for and is not there: output that is no longer kept, and lines for which there was no room. With
+\`dropped_bytes\` counts what was asked for and is not there: output that is no longer kept or is in no log, and lines for which there was no room.
+Of a line of more than 1 MiB \`grep\` looks at the first, and the rest is counted. What is in no log is counted once:
+\`next_seq\` then lies behind it, and grows with it. With
 \`tail_lines\` and without \`grep\` it counts no further back than about 1 MiB.`,
   },
   'exec.input': {

@@ -11,7 +11,7 @@ export type Checkpoint =
   | 'output-logged'
   | 'input-ended'
   | 'interrupt-held'
-  | 'exit-published'
+  | 'publication-begun'
   | 'destroy-begun'
   | 'session-claimed';
 

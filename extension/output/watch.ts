@@ -91,7 +91,8 @@ async function sampleFlood(
     if (nextSeq - next <= 2 && !isFinished) return { next };
     if (nextSeq > next) {
       watcher.skipped();
-      for (const chunk of chunks) watcher.text(chunk.stream, textOf(chunk));
+      // What is in no log is counted by the cursor, and then the newest lines are those that were shown already.
+      for (const chunk of chunks.filter(({ seq }) => seq >= next)) watcher.text(chunk.stream, textOf(chunk));
     }
     next = nextSeq;
     if (isFinished) return { next, result: waited };

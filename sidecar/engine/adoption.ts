@@ -27,6 +27,7 @@ export interface AdoptingSession {
   startTimer(command: Command): void;
   interrupt(command: Command, why: 'cancelled' | 'timed_out'): void;
   endInput(command: Command): void;
+  endOutput(command: Command): void;
   finish(command: Command, end: Ending): void;
   failUnlessOver(command: Command, error: unknown): void;
   letGo(command: Command, slot: Slot): void;
@@ -40,22 +41,20 @@ export function adoptCommand(session: AdoptingSession, command: Command, slot: S
   else adoptQueued(session, command, saved);
 }
 
-function adoptEnded({ publication, logs, letGo }: AdoptingSession, command: Command, slot: Slot | undefined): void {
-  publication.add(command);
-  if (slot !== undefined) {
-    logs.reopen(command.output.log);
-    letGo(command, slot);
+function adoptEnded(session: AdoptingSession, command: Command, slot: Slot | undefined): void {
+  session.publication.add(command);
+  if (slot === undefined) {
+    session.endOutput(command);
     return;
   }
-  command.output.end();
-  publication.ended(command);
+  session.logs.reopen(command.output.log);
+  session.letGo(command, slot);
 }
 
 /** Whatever became of what it printed to: it was begun, and is not begun again. */
-function adoptWithoutSlot({ cwd, finish, publication }: AdoptingSession, command: Command): void {
+function adoptWithoutSlot({ cwd, finish, endOutput }: AdoptingSession, command: Command): void {
   finish(command, unknownEnd(command, cwd, 'What it printed to is gone, so its end is not known.'));
-  command.output.end();
-  publication.ended(command);
+  endOutput(command);
 }
 
 function adoptQueued({ files, endInput, queue }: AdoptingSession, command: Command, saved: SavedCommand): void {
@@ -85,7 +84,7 @@ function adoptRunning(session: AdoptingSession, command: Command, slot: Slot, sa
 
 /** The sidecar that is gone noted that the command began, and may or may not have told the shell. */
 async function giveUnlessGiven({ foreground, background }: AdoptingSession, command: Command, slot: Slot) {
-  const isGiven = (await foreground.hasRead(command)) || command.subshell !== undefined;
+  const isGiven = (await foreground.questions.hasRead(command)) || command.subshell !== undefined;
   if (isGiven) background.lookAfter(command);
   else await background.giveAgain(command, slot);
 }

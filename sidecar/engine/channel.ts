@@ -6,6 +6,7 @@ import { readSocket } from '../output/fifo';
 export type Record4 = readonly [kind: string, number: string, value: string, cwd: string];
 
 const longestRecord = 64 * 1024;
+const retryMs = 20;
 const recordMark = '\x01=';
 const scratch = Buffer.allocUnsafeSlow(64 * 1024);
 
@@ -50,12 +51,20 @@ export class Channel {
   /** Reads records as they come. A read that fails must not be the last: then no command would ever end. */
   private listen(): Socket {
     const socket = readSocket(this.control, (data) => this.receive(data));
-    socket.on('error', () => {
-      if (this.isDisposed) return;
-      this.control = openSync(this.controlPath, constants.O_RDONLY | constants.O_NONBLOCK);
-      this.socket = this.listen();
-    });
+    socket.on('error', () => this.listenAgain());
     return socket;
+  }
+
+  private listenAgain(): void {
+    if (this.isDisposed) return;
+    try {
+      this.control = openSync(this.controlPath, constants.O_RDONLY | constants.O_NONBLOCK);
+    } catch {
+      // No descriptor is free, or the directory was just removed and is about to be made again.
+      setTimeout(() => this.listenAgain(), retryMs).unref();
+      return;
+    }
+    this.socket = this.listen();
   }
 
   /** Sends lines to the shell; whether they were taken, which a shell that does not read for long can prevent. */
@@ -72,7 +81,8 @@ export class Channel {
 
   /** Reads the records that are already there, for when it matters what came first. */
   drainRecords(): void {
-    for (const data of this.takeAll(this.control)) this.receive(data);
+    // Not with what is listened to: after a read that failed its number is closed, and soon another file's.
+    for (const data of this.takeAll(this.hold)) this.receive(data);
   }
 
   /** Takes back the lines that no shell has read, so that the next shell does not find them. */

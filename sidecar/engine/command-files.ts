@@ -1,4 +1,5 @@
-import { closeSync, constants, fstatSync, ftruncateSync, openSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, constants, fstatSync, ftruncateSync, openSync, readSync, writeFileSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Slot } from '../output/slot';
 import type { ProcessIdentity } from '../processes/identity';
 import { type CommandFiles, inDirectory, type ShellDialect } from '../shells/dialect';
@@ -6,9 +7,12 @@ import type { Command } from './command';
 import { keeperOf } from './keeper';
 import type { SessionDirectory } from './session-directory';
 import { StandardInput } from './standard-input';
+import { removeIfPossible } from './sweep';
+
+const foregroundText = 'c';
 
 /** Where a foreground command's text is, as the shell is told it. */
-export const commandFile = inDirectory('c');
+export const commandFile = inDirectory(foregroundText);
 
 const backgroundText = (number: number) => `c.${number}`;
 const preparationText = (number: number) => `p.${number}`;
@@ -38,11 +42,20 @@ export class SessionFiles {
     this.textLength = fstatSync(this.text).size;
   }
 
+  /** The shell may be about to read the text that is gone: without it, it would tell of a command that it did not run. */
+  copyText(directory: string): void {
+    const text = Buffer.alloc(this.textLength);
+    readSync(this.text, text, 0, text.length, 0);
+    writeFileSync(join(directory, foregroundText), text, { mode: 0o600 });
+  }
+
   /** The directory was removed, and is there again. */
   reopen(): void {
+    // Opened first: should that fail, the number of a closed one might soon be somebody else's.
+    const text = this.openText();
     closeSync(this.text);
-    this.text = this.openText();
-    this.textLength = 0;
+    this.text = text;
+    this.textLength = fstatSync(text).size;
   }
 
   /** A foreground command's text; the one before it is no longer read. */
@@ -92,11 +105,12 @@ export class SessionFiles {
   }
 
   /** Processes that hold inputs or outputs open, and are none of any command's. */
-  get keepers(): number[] {
-    return [
-      ...this.directory.keepers.map(({ pid }) => pid),
-      ...[...this.inputs.values()].flatMap((input) => input.keptBy),
-    ];
+  get keepers(): ProcessIdentity[] {
+    return [...this.directory.keepers, ...[...this.inputs.values()].flatMap((input) => input.keptBy)];
+  }
+
+  keepInputsAgain(): void {
+    for (const input of this.inputs.values()) input.keepAgain();
   }
 
   input(command: Command): StandardInput | undefined {
@@ -116,8 +130,8 @@ export class SessionFiles {
   dispose(): void {
     for (const input of this.inputs.values()) input.dispose();
     this.inputs.clear();
-    closeSync(this.text);
     this.directory.remove();
+    closeSync(this.text);
   }
 
   /** As dispose, for another sidecar to go on: nothing is removed, and inputs stay open. */
@@ -136,9 +150,19 @@ export class SessionFiles {
     return inDirectory(fifo);
   }
 
-  /** Not emptied: a shell that is being adopted may be about to read it. */
+  /**
+   * Not emptied: a shell that is being adopted may be about to read it. A new one takes its room now, so that a session that
+   * could be made can run a short command though the disk is full.
+   */
   private openText(): number {
-    return openSync(this.directory.file('c'), constants.O_RDWR | constants.O_CREAT, 0o600);
+    const text = openSync(this.directory.file(foregroundText), constants.O_RDWR | constants.O_CREAT, 0o600);
+    try {
+      if (fstatSync(text).size === 0) writeSync(text, '\n');
+    } catch (error) {
+      closeSync(text);
+      throw error;
+    }
+    return text;
   }
 
   /** A disk that is nearly full takes only a part at first, and a part of a command must never be run. */
@@ -161,6 +185,6 @@ export class SessionFiles {
   }
 
   private remove(name: string): void {
-    rmSync(this.directory.file(name), { force: true });
+    removeIfPossible(this.directory.file(name));
   }
 }

@@ -8,6 +8,8 @@ import type {
   Outcome,
   StreamName,
 } from '../../protocol/values';
+import { Occurrence } from '../occurrence';
+import type { Notices } from '../output/capture';
 import type { Captures, CommandOutput } from '../output/command-output';
 import { recapture } from '../output/recapture';
 import type { Slot } from '../output/slot';
@@ -41,7 +43,8 @@ export interface Ending {
   heldOpenBy?: Holder[];
 }
 
-type StreamTexts = Pick<CommandResult, 'stdout' | 'stderr' | 'encoding' | 'truncated'>;
+/** What is known of both streams, at one moment. */
+type StreamTexts = Pick<CommandResult, 'stdout' | 'stderr' | 'encoding' | 'truncated' | 'stdoutBytes' | 'stderrBytes'>;
 
 /** One command of a session, from the queue to its result. */
 export class Command {
@@ -55,8 +58,10 @@ export class Command {
   /** The one attempt to make it end; whoever asks again waits for it too. */
   interruption: Promise<void> | undefined;
   slot: Slot | undefined;
-  /** The subshell of a background command. */
+  /** The subshell of a background command, which reports it. */
   subshell: ProcessIdentity | undefined;
+  /** The child of that which runs it: whoever signals a background command means this one. */
+  runner: number | undefined;
   /** What keeps its input open should the sidecar be gone. */
   inputKeeper: ProcessIdentity | undefined;
   /** Input that was taken before the command could be given it. */
@@ -74,7 +79,7 @@ export class Command {
   private starting: { promise: Promise<void>; resolve: () => void } | undefined;
   private durationMs = 0;
   private texts: StreamTexts | undefined;
-  private resolveFinished: () => void = () => {};
+  private readonly over = new Occurrence();
 
   constructor(
     readonly sessionId: string,
@@ -84,8 +89,13 @@ export class Command {
   ) {
     this.id = `${sessionId}:${number}`;
     this.finished = new Promise((resolve) => {
-      this.resolveFinished = resolve;
+      this.over.once(resolve);
     });
+  }
+
+  /** As `finished`, for whoever may stop waiting before: the answer does that. */
+  whenFinished(callback: () => void): () => void {
+    return this.over.once(callback);
   }
 
   /** Resolves when a background command's subshell is there. */
@@ -110,7 +120,7 @@ export class Command {
   }
 
   get pid(): number | undefined {
-    return this.subshell?.pid;
+    return this.runner ?? this.subshell?.pid;
   }
 
   get isFinished(): boolean {
@@ -141,8 +151,9 @@ export class Command {
     this.end = end;
     this.startedAt = startedAt;
     this.durationMs = tookMs;
+    this.dropWhatItWasGiven();
     this.output.release();
-    this.resolveFinished();
+    this.over.happen();
   }
 
   get tookMs(): number {
@@ -159,18 +170,27 @@ export class Command {
     this.state = 'finished';
     this.end = this.isBereft ? { ...end, notes: [...end.notes, bereft] } : end;
     const { captured } = this.output;
-    if (captured !== undefined) this.texts = this.render(captured);
+    if (captured !== undefined) this.texts = this.render(captured, this.output.bytes);
     const printed = this.output.bytes.stdout + this.output.bytes.stderr;
     this.output.release();
-    this.resolveFinished();
-    // Whoever waited for the end has the whole text by now; the rest of its life it is read from the log.
-    if (printed > rememberedBytes) setImmediate(() => setImmediate(() => this.forgetTexts()));
+    this.over.happen();
+    // Whoever waited for the end has the whole text by now; the rest of its life it is read from the log, if that has it all.
+    if (printed > rememberedBytes && this.output.log.stopped === undefined)
+      setImmediate(() => setImmediate(() => this.forgetTexts()));
   }
 
   /** Another sidecar goes on with it; whoever waits here is told so. */
   handOver(): void {
     this.error = failure.handedOver(this.id);
-    this.resolveFinished();
+    this.over.happen();
+  }
+
+  /** It is over and never runs again, so its input and environment, which may be large, are not needed any more. */
+  dropWhatItWasGiven(): void {
+    const { request } = this;
+    if (request.stdin.kind === 'text') request.stdin = { kind: 'none' };
+    if (request.overrides !== undefined) request.overrides = { ...request.overrides, env: {} };
+    this.earlyInput = [];
   }
 
   /** It could not be run; nothing was executed. */
@@ -181,16 +201,16 @@ export class Command {
 
   /** The whole result. */
   async result(maxOutputBytes?: number): Promise<CommandResult> {
-    const texts =
-      maxOutputBytes === undefined && this.texts !== undefined
-        ? this.texts
-        : await this.readTexts(maxOutputBytes ?? this.request.maxOutputBytes);
-    return this.withTexts(texts);
+    const texts = maxOutputBytes === undefined ? this.textsAtHand : undefined;
+    if (texts !== undefined) return this.withTexts(texts);
+    const read = await this.readTexts(maxOutputBytes ?? this.request.maxOutputBytes);
+    return this.withTexts(read.texts, read.missing);
   }
 
   /** The result if it is at hand, as it is right after the end: saves whoever runs many commands a turn. */
   get resultAtHand(): CommandResult | undefined {
-    return this.texts === undefined ? undefined : this.withTexts(this.texts);
+    const texts = this.textsAtHand;
+    return texts === undefined ? undefined : this.withTexts(texts);
   }
 
   /** The command as it is now; of a finished one's output only a little. */
@@ -212,16 +232,42 @@ export class Command {
     return { ...identity, ...this.end, durationMs: this.durationMs, ...this.shortTexts() };
   }
 
+  /** Not if what the command left behind has printed since: then the log has more, if it takes any. */
+  private get textsAtHand(): StreamTexts | undefined {
+    const { texts, output } = this;
+    if (texts === undefined) return undefined;
+    const isGrown = {
+      stdout: texts.stdoutBytes < output.bytes.stdout,
+      stderr: texts.stderrBytes < output.bytes.stderr,
+    };
+    if (!isGrown.stdout && !isGrown.stderr) return texts;
+    if (output.log.stopped === undefined) {
+      this.forgetTexts();
+      return undefined;
+    }
+    const truncated = {
+      stdout: texts.truncated.stdout || isGrown.stdout,
+      stderr: texts.truncated.stderr || isGrown.stderr,
+    };
+    const withNotice = (stream: StreamName, shown: number) =>
+      isGrown[stream] && texts.encoding[stream] === 'utf8'
+        ? texts[stream] + this.notices(stream).behind(output.bytes[stream] - shown)
+        : texts[stream];
+    const stdout = withNotice('stdout', texts.stdoutBytes);
+    const stderr = withNotice('stderr', texts.stderrBytes);
+    return { ...texts, stdout, stderr, truncated, ...byteCounts(output.bytes) };
+  }
+
   private forgetTexts(): void {
     this.texts = undefined;
   }
 
   private shortTexts(): Partial<StreamTexts> {
-    const { texts } = this;
+    const texts = this.textsAtHand;
     return texts !== undefined && texts.stdout.length + texts.stderr.length <= listedBytes ? texts : {};
   }
 
-  private withTexts(texts: StreamTexts): CommandResult {
+  private withTexts(texts: StreamTexts, missing = 0): CommandResult {
     const end = this.end as Ending;
     const result: CommandResult = {
       commandId: this.id,
@@ -234,47 +280,69 @@ export class Command {
       stderr: texts.stderr,
       encoding: texts.encoding,
       truncated: texts.truncated,
-      stdoutBytes: this.output.bytes.stdout,
-      stderrBytes: this.output.bytes.stderr,
+      stdoutBytes: texts.stdoutBytes,
+      stderrBytes: texts.stderrBytes,
       cwd: end.cwd,
       durationMs: this.durationMs,
       startedAt: isoTime(this.startedAt),
       logPath: this.output.log.path,
-      notes: this.output.log.stopped === undefined ? end.notes : [...end.notes, this.logNote(this.output.log.stopped)],
+      notes: [...end.notes, ...this.logNotes(missing)],
     };
     if (end.heldOpenBy !== undefined) result.heldOpenBy = end.heldOpenBy;
     return result;
   }
 
-  private logNote(why: string): string {
-    return `Not all output is in the log: ${why}; ${this.output.unlogged} bytes are missing there.`;
+  private logNotes(missing: number): string[] {
+    const { log, unlogged } = this.output;
+    if (log.stopped !== undefined)
+      return [`Not all output is in the log: ${log.stopped}; ${unlogged} bytes are missing there.`];
+    if (missing === 0) return [];
+    return [`Its log had to make room for others, or somebody removed it; ${missing} bytes are missing.`];
   }
 
-  private async readTexts(limit: number): Promise<StreamTexts> {
-    this.output.log.save();
-    const captures = await recapture(this.output.log.path, limit);
-    const texts = this.render(captures);
+  private async readTexts(limit: number): Promise<{ texts: StreamTexts; missing: number }> {
+    const { log } = this.output;
+    log.save();
+    // As it is now: what is printed while it is read is neither shown nor counted.
+    const bytes = this.output.passed;
+    const captures = await recapture(log.path, limit, log.size);
+    const missing = bytes.stdout - captures.stdout.total + bytes.stderr - captures.stderr.total;
+    return { texts: this.render(captures, bytes), missing };
+  }
+
+  private render(captures: Captures, bytes: Record<StreamName, number>): StreamTexts {
+    const stdout = this.renderStream('stdout', captures, bytes);
+    const stderr = this.renderStream('stderr', captures, bytes);
     // What is in no log any more is missing, whatever the limit.
-    for (const stream of ['stdout', 'stderr'] as const) {
-      texts.truncated[stream] ||= captures[stream].total < this.output.bytes[stream];
-    }
-    return texts;
-  }
-
-  private render(captures: Captures): StreamTexts {
-    const stdout = this.renderStream('stdout', captures);
-    const stderr = this.renderStream('stderr', captures);
+    const isCut = (stream: StreamName) => {
+      const capture = captures[stream];
+      return capture !== undefined && (capture.isCut || capture.total < bytes[stream]);
+    };
     return {
       stdout: stdout.data,
       stderr: stderr.data,
       encoding: { stdout: stdout.encoding, stderr: stderr.encoding },
-      truncated: { stdout: captures.stdout?.isCut ?? false, stderr: captures.stderr?.isCut ?? false },
+      truncated: { stdout: isCut('stdout'), stderr: isCut('stderr') },
+      ...byteCounts(bytes),
     };
   }
 
-  private renderStream(stream: StreamName, captures: Captures): { data: string; encoding: Encoding } {
-    const notice = (missing: number) =>
-      `\n[limpet: ${missing} bytes of ${stream} left out here; exec.output with command_id "${this.id}" has them]\n`;
-    return captures[stream]?.render(notice) ?? { data: '', encoding: 'utf8' };
+  private renderStream(
+    stream: StreamName,
+    captures: Captures,
+    bytes: Record<StreamName, number>,
+  ): { data: string; encoding: Encoding } {
+    return captures[stream]?.render(this.notices(stream), bytes[stream]) ?? { data: '', encoding: 'utf8' };
+  }
+
+  private notices(stream: StreamName): Notices {
+    const has = this.output.log.stopped === undefined ? 'has them' : 'has what of them is in the log';
+    return {
+      between: (missing) =>
+        `\n[limpet: ${missing} bytes of ${stream} left out here; exec.output with command_id "${this.id}" ${has}]\n`,
+      behind: (missing) => `\n[limpet: ${missing} bytes of ${stream} left out here; they are in no log]\n`,
+    };
   }
 }
+
+const byteCounts = ({ stdout, stderr }: Record<StreamName, number>) => ({ stdoutBytes: stdout, stderrBytes: stderr });

@@ -1,24 +1,28 @@
 import { chmodSync, mkdirSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import type { z } from 'zod';
 import { failure } from '../../protocol/errors';
 import { defaultLimits, type Limits } from '../../protocol/limits';
 import { type Event, methods, type Params, type Result } from '../../protocol/methods';
-import type { ChangeEvent, CommandResult, CommandSnapshot, SessionInfo, StreamEvent } from '../../protocol/values';
-import { reach } from '../checkpoints';
+import type {
+  ChangeEvent,
+  CommandResult,
+  CommandSnapshot,
+  SessionInfo,
+  StreamEvent,
+  StreamName,
+} from '../../protocol/values';
+import type { CommandOutput } from '../output/command-output';
 import { type Emit, follow } from '../output/follow';
 import { LogStore } from '../output/log-store';
 import { readOutput } from '../output/read-output';
-import { killSessions } from '../processes/command-processes';
-import { describeShells, findShell } from '../shells/find-shells';
+import { inOneLook } from '../processes/process-table';
+import { describeShells } from '../shells/find-shells';
 import type { Command, CommandRequest } from './command';
-import { DirectoryWatch } from './directory-watch';
-import { newSessionId } from './ids';
 import { isDirectory } from './recovery';
-import { Session } from './session';
-import { SessionDirectories, SessionDirectory } from './session-directory';
-import { disown, type Orphan, own, sweep } from './sweep';
+import type { Session } from './session';
+import { type EngineLog, Sessions } from './sessions';
+import { sweep } from './sweep';
 import { waitFor } from './waiting';
 
 export type { Emit } from '../output/follow';
@@ -36,49 +40,34 @@ export interface EngineOptions {
   adopt?: boolean;
 }
 
-/** The part of a pino logger the engine uses. Command texts and environment values are never passed to it. */
-export interface EngineLog {
-  debug(fields: object, message: string): void;
-  info(fields: object, message: string): void;
-  warn(fields: object, message: string): void;
-  error(fields: object, message: string): void;
-}
-
 export interface Disposable {
   dispose(): void;
 }
-
-const leaveGraceMs = 8000;
 
 const silent: EngineLog = { debug() {}, info() {}, warn() {}, error() {} };
 
 /** Sessions and their commands. Everything a transport offers is one call here; failures are LimpetErrors. */
 export class Engine {
-  readonly limits: Limits;
-  private readonly sessions = new Map<string, Session>();
   private readonly listeners = new Set<(event: ChangeEvent) => void>();
-  private readonly env: Record<string, string>;
-  private readonly log: EngineLog;
   private readonly counts = { started: 0, exited: 0, stdout: 0, stderr: 0 };
-  private readonly creating = new Set<Promise<SessionInfo>>();
-  private closing: Promise<void> | undefined;
-  private dying: Session[] | undefined;
-  private killing: Promise<unknown> = Promise.resolve();
-  private readonly watch: DirectoryWatch;
-  /** Those of which it was said that their directory cannot be made again. */
-  private readonly lost = new WeakSet<Session>();
+  /** What was counted of commands that are over, where what they left behind may still print. */
+  private readonly counted = new Map<CommandOutput, Record<StreamName, number>>();
+  private readonly sessions: Sessions;
+  private over: Promise<void> | undefined;
 
   private constructor(
-    private readonly root: string,
-    private readonly directories: SessionDirectories,
+    root: string,
+    readonly limits: Limits,
+    private readonly env: Record<string, string>,
     private readonly logs: LogStore,
-    options: EngineOptions,
+    log: EngineLog,
   ) {
-    this.limits = { ...defaultLimits, ...options.limits };
-    this.env = ownEnvironment(options.env ?? process.env);
-    this.log = options.log ?? silent;
-    this.watch = new DirectoryWatch(root, (name) => {
-      if (name === null || this.sessions.has(name)) this.lookAfterDirectories();
+    this.sessions = new Sessions({
+      ...{ root, logs, limits, env, log },
+      onChange: (session, command) => this.announce(session, command),
+      onGone: ({ id }) => this.emit({ event: 'session_gone', sessionId: id }),
+      onFinished: (command) => this.count(command),
+      onOutputEnded: ({ output }) => this.countRest(output),
     });
   }
 
@@ -90,105 +79,43 @@ export class Engine {
     }
     const root = resolve(options.runtimeDir, 'sessions');
     const limits = { ...defaultLimits, ...options.limits };
-    const directories = new SessionDirectories(root);
+    const log = options.log ?? silent;
     const logs = new LogStore({ stateDir: resolve(options.stateDir), runtimeDir: resolve(options.runtimeDir) }, limits);
-    const engine = new Engine(root, directories, logs, options);
-    const { orphans, swept } = await sweep(root);
+    const engine = new Engine(root, limits, ownEnvironment(options.env ?? process.env), logs, log);
+    const { orphans, unread, swept } = await sweep(root);
     // Not before: a sidecar that was still about to die would have been taken for a living one.
     logs.takeStock();
-    if (swept > 0) engine.log.info({ swept }, 'removed what ended sidecars left behind');
-    if (options.adopt ?? true) for (const orphan of orphans) engine.adopt(orphan);
+    if (swept > 0) log.info({ swept }, 'removed what ended sidecars left behind');
+    for (const { sessionId, error } of unread) {
+      log.warn({ sessionId, err: error }, 'the journal of a session cannot be read, so the session was left alone');
+    }
+    if (options.adopt ?? true) for (const orphan of orphans) engine.sessions.adopt(orphan);
     logs.clearOut();
-    directories.prepare();
+    engine.sessions.prepare();
     return engine;
   }
 
-  createSession(params: Params<'session.create'>): Promise<SessionInfo> {
-    const creation = this.create(params).finally(() => this.creating.delete(creation));
-    this.creating.add(creation);
-    return creation;
-  }
-
-  private async create(params: Params<'session.create'>): Promise<SessionInfo> {
-    const wanted = valid(methods['session.create'].params, params);
-    this.refuseWhenClosing();
-    if (wanted.pty === true) {
-      throw failure.notSupported('Sessions with a terminal (pty) are not available yet. Leave pty out.');
-    }
-    if (this.sessions.size + this.creating.size >= this.limits.maxSessions)
-      throw failure.sessionLimit(this.limits.maxSessions);
-    const env = { ...this.env, ...wanted.env };
-    const shell = findShell(wanted.shell, env.PATH);
-    const cwd = resolve(wanted.cwd ?? process.cwd());
-    if (!isDirectory(cwd)) throw failure.cwdNotFound(wanted.cwd ?? cwd);
-    const id = newSessionId((taken) => this.sessions.has(taken));
-    const directory = await this.directories.take(id);
-    const creation = Session.create({
-      id,
-      name: wanted.name ?? id,
-      shell,
-      profile: wanted.profile ?? 'clean',
-      cwd,
-      env,
-      envKeys: Object.keys(wanted.env ?? {}),
-      defaultTimeoutMs: wanted.defaultTimeoutMs,
-      idleTimeoutMs: wanted.idleTimeoutMs,
-      directory,
-      ...this.surroundings(),
-    });
-    // While the shell starts, the next session's directory is made.
-    this.directories.prepare();
-    const session = await creation;
-    if (this.closing !== undefined) {
-      await session.destroy();
-      throw failure.shuttingDown();
-    }
-    this.sessions.set(id, session);
-    this.log.info({ sessionId: id, shell: shell.dialect.name }, 'session created');
-    this.announce(session, undefined);
-    return session.info();
+  async createSession(params: Params<'session.create'>): Promise<SessionInfo> {
+    return this.sessions.create(valid(methods['session.create'].params, params));
   }
 
   listSessions(): SessionInfo[] {
-    return [...this.sessions.values()].map((session) => session.info());
+    return this.sessions.all.map((session) => session.info());
   }
 
   sessionInfo(sessionId: string): SessionInfo {
-    return this.session(sessionId).info();
+    return this.sessions.get(sessionId).info();
   }
 
   renameSession(sessionId: string, name: string): SessionInfo {
     valid(methods['session.rename'].params, { sessionId, name });
-    const session = this.session(sessionId);
+    const session = this.sessions.get(sessionId);
     session.rename(name);
     return session.info();
   }
 
-  async destroySession(sessionId: string): Promise<void> {
-    const session = this.session(sessionId);
-    await this.destroy(sessionId, this.killTogether(session));
-  }
-
-  /** Sessions that are destroyed at the same time look for their processes together: one look sees those of all. */
-  private killTogether(session: Session): Promise<unknown> {
-    const dying = this.dying ?? [];
-    dying.push(session);
-    if (this.dying === undefined) {
-      this.dying = dying;
-      this.killing = Promise.resolve().then(() => {
-        this.dying = undefined;
-        return killSessions(() => dying.map(({ traces }) => traces));
-      });
-    }
-    return this.killing;
-  }
-
-  private async destroy(sessionId: string, killing?: Promise<unknown>): Promise<void> {
-    const session = this.session(sessionId);
-    await session.destroy(killing);
-    this.sessions.delete(sessionId);
-    this.log.info({ sessionId }, 'session destroyed');
-    this.emit({ event: 'session_gone', sessionId });
+  destroySession(sessionId: string): Promise<void> {
+    return this.sessions.destroy(sessionId);
   }
 
   async run(params: Params<'exec.run'>): Promise<CommandResult> {
@@ -197,14 +124,15 @@ export class Engine {
     return this.resultOf(command);
   }
 
-  /** When `signal` aborts, streaming ends and the command goes on. */
+  /** When `signal` aborts, streaming ends and the command goes on, and the answer with it. */
   async stream(params: Params<'exec.run'>, emit: Emit<StreamEvent>, signal?: AbortSignal): Promise<CommandResult> {
-    return this.followToEnd(this.submit(valid(methods['exec.run'].params, params)), 1, emit, signal);
+    const command = this.submit(valid(methods['exec.run'].params, params));
+    return this.followed(command, 1, emit, signal).then(() => this.resultAtEnd(command));
   }
 
   async start(params: Params<'exec.start'>): Promise<Result<'exec.start'>> {
     const { keepStdinOpen, background, ...rest } = valid(methods['exec.start'].params, params);
-    const isFree = this.session(rest.sessionId).runningCommand === undefined;
+    const isFree = this.sessions.get(rest.sessionId).runningCommand === undefined;
     const command = this.submit(rest, background, keepStdinOpen);
     // A background command's pid is known in a moment, unless it has to wait for its turn.
     if (command.request.background && isFree) await Promise.race([command.started, command.finished]);
@@ -218,14 +146,16 @@ export class Engine {
     signal?: AbortSignal,
   ): Promise<CommandResult> {
     const { commandId, fromSeq } = valid(methods['exec.follow'].params, params);
-    const { command, session } = this.command(commandId);
+    const { command, session } = this.sessions.command(commandId);
     session.noteOutput();
-    return this.followToEnd(command, fromSeq ?? 1, emit, signal);
+    await this.followed(command, fromSeq ?? 1, emit, signal);
+    if (signal?.aborted) throw failure.callStopped();
+    return this.resultAtEnd(command);
   }
 
   async wait(params: Params<'exec.wait'>, signal?: AbortSignal): Promise<Result<'exec.wait'>> {
     const { commandId, until, timeoutMs, maxOutputBytes } = valid(methods['exec.wait'].params, params);
-    const { command, session } = this.command(commandId);
+    const { command, session } = this.sessions.command(commandId);
     const context = {
       cwd: resolve(session.cwd, command.request.overrides?.cwd ?? ''),
       waitsForInput: () => session.waitsForInput(command),
@@ -238,14 +168,14 @@ export class Engine {
 
   async output(params: Params<'exec.output'>): Promise<Result<'exec.output'>> {
     const query = valid(methods['exec.output'].params, params);
-    const { command, session } = this.command(query.commandId);
+    const { command, session } = this.sessions.command(query.commandId);
     session.noteOutput();
     return { ...(await readOutput(command.output, query)), finished: command.isFinished };
   }
 
   async input(params: Params<'exec.input'>): Promise<void> {
     const { commandId, data = '', encoding, eof } = valid(methods['exec.input'].params, params);
-    const { command, session } = this.command(commandId);
+    const { command, session } = this.sessions.command(commandId);
     if (command.isFinished) throw failure.commandFinished(commandId);
     const input = session.input(command);
     if (input === undefined) {
@@ -261,7 +191,8 @@ export class Engine {
 
   async cancel(params: Params<'exec.cancel'>): Promise<Result<'exec.cancel'>> {
     const { commandId, sessionId, signal } = valid(methods['exec.cancel'].params, params);
-    const { command, session } = commandId === undefined ? this.runningIn(sessionId ?? '') : this.command(commandId);
+    const { command, session } =
+      commandId === undefined ? this.runningIn(sessionId ?? '') : this.sessions.command(commandId);
     if (command.isFinished) throw failure.commandFinished(command.id);
     if (signal !== undefined && !endsCommands.has(signal)) {
       session.signal(command, signal);
@@ -274,24 +205,27 @@ export class Engine {
 
   listCommands(params: Params<'exec.list'>): Result<'exec.list'> {
     const { sessionId, runningOnly } = valid(methods['exec.list'].params, params);
-    const sessions = sessionId === undefined ? [...this.sessions.values()] : [this.session(sessionId)];
+    const sessions = sessionId === undefined ? this.sessions.all : [this.sessions.get(sessionId)];
     const commands = sessions
-      .flatMap((session) => [...session.commands.values()].map((command) => ({ session, command })))
-      .filter(({ command }) => runningOnly !== true || !command.isFinished)
-      .map(({ session, command }) => snapshotOf(session, command));
-    return { commands };
+      .flatMap((session) => [...session.commands.all()].map((command) => ({ session, command })))
+      .filter(({ command }) => runningOnly !== true || !command.isFinished);
+    return { commands: inOneLook(() => commands.map(({ session, command }) => snapshotOf(session, command))) };
   }
 
   stats(): Result<'system.stats'> {
-    const sessions = [...this.sessions.values()];
+    const sessions = this.sessions.all;
     const count = (state: string) => sessions.filter((session) => session.state === state).length;
     const running = sessions
-      .flatMap((session) => [...session.commands.values()])
+      .flatMap((session) => [...session.commands.all()])
       .filter(({ state }) => state === 'running');
     const bytes = { stdout: this.counts.stdout, stderr: this.counts.stderr };
     for (const { output } of running) {
       bytes.stdout += output.bytes.stdout;
       bytes.stderr += output.bytes.stderr;
+    }
+    for (const [output, counted] of this.counted) {
+      bytes.stdout += output.bytes.stdout - counted.stdout;
+      bytes.stderr += output.bytes.stderr - counted.stderr;
     }
     return {
       sessions: { total: sessions.length, idle: count('idle'), running: count('running') },
@@ -313,127 +247,29 @@ export class Engine {
 
   /** Destroys every session; idempotent. */
   close(): Promise<void> {
-    this.closing ??= this.closeAll();
-    return this.closing;
+    this.over ??= this.sessions.close().then(() => this.dispose());
+    return this.over;
+  }
+
+  /** Ends without ending any session: whoever opens the same directories next goes on with them. Loses nothing. */
+  leave(): Promise<void> {
+    this.over ??= this.sessions.leave().then(() => this.dispose());
+    return this.over;
   }
 
   /** For a process that ends at once: kills what is left of every session, and waits for nothing. */
   killNow(): void {
-    for (const session of this.sessions.values()) session.killNow();
+    this.sessions.killNow();
   }
 
-  /** Ends without ending any session: whoever opens the same directories next goes on with them. Loses nothing. */
-  async leave(): Promise<void> {
-    this.closing ??= (async () => {
-      for (const session of this.sessions.values()) this.leaveSession(session);
-      // What is being made or destroyed is nobody else's business, so it is waited for.
-      const endings = [...this.sessions.values()].map(({ ending }) => ending);
-      await Promise.race([
-        Promise.allSettled([...this.creating, ...endings]),
-        pause(leaveGraceMs, null, { ref: false }),
-      ]);
-      await this.dispose();
-    })();
-    return this.closing;
-  }
-
-  /** What happens to one keeps no other from being left. */
-  private leaveSession(session: Session): void {
-    try {
-      session.leave();
-    } catch (error) {
-      this.log.error({ sessionId: session.id, err: error }, 'a session could not be left in order');
-    }
-  }
-
-  private adopt({ sessionId, directory, isBereft, saved }: Orphan): void {
-    const { foundation, condition } = saved;
-    try {
-      const shell = findShell(foundation.shell, foundation.env.PATH);
-      own(directory);
-      reach('session-claimed');
-      const session = Session.adopt(
-        {
-          id: sessionId,
-          name: condition.name,
-          ...foundation,
-          isBereft,
-          defaultTimeoutMs: foundation.defaultTimeoutMs,
-          idleTimeoutMs: foundation.idleTimeoutMs,
-          shell,
-          directory: SessionDirectory.existing(directory, condition.keepers),
-          ...this.surroundings(),
-        },
-        saved,
-      );
-      this.sessions.set(sessionId, session);
-      this.log.info({ sessionId, commands: session.commands.size }, 'session adopted');
-    } catch (error) {
-      this.log.error({ sessionId, err: error }, 'a session could not be adopted and was left alone');
-      disown(directory);
-    }
-  }
-
-  /** Somebody may remove the runtime directory, as a clean-up of temporary files does. */
-  private lookAfterDirectories(): void {
-    const homeless = [...this.sessions.values()].filter((session) => !session.hasDirectory);
-    if (this.watch.isCurrent && homeless.length === 0) return;
-    try {
-      mkdirSync(this.root, { recursive: true, mode: 0o700 });
-    } catch {
-      // On a disk that is full or read-only; it is tried again at the next look.
-      return;
-    }
-    for (const session of homeless) this.restoreDirectory(session);
-    this.logs.reopenJournal();
-    this.watch.renew();
-  }
-
-  private restoreDirectory(session: Session): void {
-    const sessionId = session.id;
-    try {
-      session.restoreDirectory();
-      this.log.warn({ sessionId }, 'the directory of a session was removed and has been made again');
-    } catch (error) {
-      if (!this.lost.has(session)) this.log.error({ sessionId, err: error }, 'a directory could not be made again');
-      this.lost.add(session);
-    }
-  }
-
-  /** What every session is given by its engine. */
-  private surroundings() {
-    return {
-      logs: this.logs,
-      limits: this.limits,
-      onChange: (session: Session, command?: Command) => this.announce(session, command),
-      onFinished: (command: Command) => this.count(command),
-      onIdleTimeout: (session: Session) => void this.destroySession(session.id).catch(() => {}),
-      onBug: (session: Session, thrown: unknown) =>
-        this.log.error({ sessionId: session.id, err: thrown }, 'a command could not be run'),
-      onUnrecorded: (session: Session, error: unknown) =>
-        this.log.warn({ sessionId: session.id, err: error }, 'the journal of a session cannot be written'),
-    };
-  }
-
-  private async dispose(): Promise<void> {
-    this.watch.dispose();
-    await this.directories.dispose();
+  private dispose(): void {
     this.logs.dispose();
     this.listeners.clear();
   }
 
-  private async closeAll(): Promise<void> {
-    const sessions = [...this.sessions.values()];
-    // All at once: each session looking for its own processes would look at all those of the others as well.
-    const killing = killSessions(() => sessions.map(({ traces }) => traces));
-    await Promise.all(sessions.map(({ id }) => this.destroy(id, killing).catch(() => {})));
-    await Promise.allSettled(this.creating);
-    await this.dispose();
-  }
-
   private submit(params: Params<'exec.run'>, background = false, keepStdinOpen = false): Command {
-    this.refuseWhenClosing();
-    const session = this.session(params.sessionId);
+    this.sessions.refuseWhenClosing();
+    const session = this.sessions.get(params.sessionId);
     if (params.cwd !== undefined && !isDirectory(resolve(session.cwd, params.cwd)))
       throw failure.cwdNotFound(params.cwd);
     const command = session.submit(requestOf(params, background, keepStdinOpen, this.limits), params.onBusy ?? 'queue');
@@ -445,15 +281,27 @@ export class Engine {
     this.counts.exited++;
     this.counts.stdout += output.bytes.stdout;
     this.counts.stderr += output.bytes.stderr;
+    if (!output.ended) this.counted.set(output, { ...output.bytes });
   }
 
-  private async followToEnd(command: Command, fromSeq: number, emit: Emit<StreamEvent>, signal?: AbortSignal) {
-    await follow(command.output, fromSeq, emit, {
-      finished: command.finished,
+  private countRest(output: CommandOutput): void {
+    const counted = this.counted.get(output);
+    // It was over before it was adopted.
+    if (counted === undefined) return;
+    this.counted.delete(output);
+    this.counts.stdout += output.bytes.stdout - counted.stdout;
+    this.counts.stderr += output.bytes.stderr - counted.stderr;
+  }
+
+  private followed(command: Command, fromSeq: number, emit: Emit<StreamEvent>, signal?: AbortSignal): Promise<void> {
+    return follow(command.output, fromSeq, emit, {
+      whenFinished: (callback) => command.whenFinished(callback),
       isFinished: () => command.isFinished || command.error !== undefined,
       signal,
     });
-    // Whoever ended the following is not waiting for the result either; the command goes on, and this with it.
+  }
+
+  private async resultAtEnd(command: Command): Promise<CommandResult> {
     await command.finished;
     return this.resultOf(command);
   }
@@ -463,32 +311,15 @@ export class Engine {
     return command.resultAtHand ?? command.result();
   }
 
-  private session(sessionId: string): Session {
-    const session = this.sessions.get(sessionId);
-    if (session === undefined) throw failure.sessionNotFound(sessionId);
-    return session;
-  }
-
-  private command(commandId: string): { command: Command; session: Session } {
-    const session = this.sessions.get(commandId.slice(0, commandId.lastIndexOf(':')));
-    const command = session?.commands.get(commandId);
-    if (session === undefined || command === undefined) throw failure.commandNotFound(commandId);
-    return { command, session };
-  }
-
   private runningIn(sessionId: string): { command: Command; session: Session } {
-    const session = this.session(sessionId);
+    const session = this.sessions.get(sessionId);
     const command = session.runningCommand;
     if (command === undefined) throw failure.nothingRuns(sessionId);
     return { command, session };
   }
 
-  private refuseWhenClosing(): void {
-    if (this.closing !== undefined) throw failure.shuttingDown();
-  }
-
   private announce(session: Session, command: Command | undefined): void {
-    if (this.listeners.size === 0 || !this.sessions.has(session.id)) return;
+    if (this.listeners.size === 0) return;
     if (command !== undefined) this.emit({ event: 'command', command: command.snapshot() });
     this.emit({ event: 'session', session: session.info() });
   }
@@ -502,7 +333,8 @@ const inputEnded = (commandId: string) => failure.invalidParams(`The input of co
 
 function snapshotOf(session: Session, command: Command): CommandSnapshot {
   const snapshot = command.snapshot();
-  return command.state === 'running' ? { ...snapshot, activity: session.activity(command) } : snapshot;
+  if (command.state !== 'running') return snapshot;
+  return { ...snapshot, activity: inOneLook(() => session.activity(command)) };
 }
 
 const endsCommands = new Set<string>(['SIGINT', 'SIGTERM', 'SIGKILL', 'SIGHUP', 'SIGQUIT']);

@@ -4,7 +4,7 @@ import type { SignalName } from '../../protocol/values';
 import { reach } from '../checkpoints';
 import { identify, type ProcessIdentity, signalProcess } from '../processes/identity';
 import { climb, ladderFrom } from '../processes/kill-ladder';
-import { childrenOf, findProcess } from '../processes/process-table';
+import { childrenOf, findProcess, programOf } from '../processes/process-table';
 import type { Command } from './command';
 import { QuietInterrupt } from './quiet-interrupt';
 import type { ShellHost } from './shell-host';
@@ -49,9 +49,26 @@ export interface ForegroundInterruption {
 export async function endForeground(
   command: Command,
   signal: SignalName | undefined,
+  interruption: ForegroundInterruption,
+): Promise<void> {
+  const shell = new HeldShell(interruption.shell);
+  try {
+    await endIn(shell, command, signal, interruption);
+  } catch (error) {
+    // It may have been stopped, and nobody else would continue it.
+    shell.signal('SIGCONT');
+    throw error;
+  } finally {
+    shell.dispose();
+  }
+}
+
+async function endIn(
+  shell: HeldShell,
+  command: Command,
+  signal: SignalName | undefined,
   { shell: host, processes, reportAgain }: ForegroundInterruption,
 ): Promise<void> {
-  const shell = new HeldShell(host);
   const ended = () => command.isFinished || command.error !== undefined || shell.isGone;
   const pause = (ms: number) => pauseUntil(Promise.race([command.finished, shell.gone]), ms);
   if (signal === undefined || signal === 'SIGINT') {
@@ -69,23 +86,32 @@ export async function endForeground(
     }
   }
   shell.signal('SIGSTOP');
-  await endProcesses(signal === undefined || signal === 'SIGINT' ? 'SIGTERM' : signal, processes);
+  await endProcesses(signal === undefined || signal === 'SIGINT' ? 'SIGTERM' : signal, processes, undefined, host.pid);
   shell.signal(host.dialect.abandonSignal);
   shell.signal('SIGCONT');
   if (!shell.isGone) reportAgain();
   await pause(reportGraceMs);
   if (!ended()) shell.signal('SIGKILL');
-  await pauseUntil(command.finished, reportGraceMs);
+  await pauseUntil(Promise.race([command.finished, shell.gone]), reportGraceMs);
+  // Then it is over as soon as another shell has taken its place.
+  if (shell.isGone && !host.isLeft) await command.finished;
 }
 
 /** The shell a command runs in. The one that takes its place when it ends is never signalled for that command's sake. */
 class HeldShell {
   readonly identity: ProcessIdentity | undefined;
-  readonly gone: Promise<unknown>;
+  readonly gone: Promise<void>;
+  private forget: () => void = () => {};
 
   constructor(private readonly host: ShellHost) {
     this.identity = host.identity;
-    this.gone = host.exited;
+    this.gone = new Promise((resolve) => {
+      this.forget = host.onGone(resolve);
+    });
+  }
+
+  dispose(): void {
+    this.forget();
   }
 
   get isGone(): boolean {
@@ -116,7 +142,9 @@ function holding(
     hold() {
       const pid = shell.isGone ? undefined : shell.identity?.pid;
       shell.signal('SIGSTOP');
-      held = (pid === undefined ? [] : childrenOf(pid)).flatMap((child) => identify(child) ?? []);
+      // What somebody else has stopped, a job of an earlier command for one, stays stopped.
+      const going = (pid === undefined ? [] : childrenOf(pid)).filter((child) => findProcess(child)?.state !== 'T');
+      held = going.flatMap((child) => identify(child) ?? []);
       for (const child of held) signalProcess(child, 'SIGSTOP');
       reach('interrupt-held');
       if (!isInCommand(pid) && ++looks <= patientLooks) return;
@@ -148,13 +176,14 @@ function isInCommand(pid: number | undefined): boolean {
 }
 
 /**
- * `parent` is held while they are signalled together, which stops them for a moment: a zsh that sees its child stopped goes
+ * With the signals from this one on. `parent` is held while they are signalled together, which stops them for a moment: a zsh that sees its child stopped goes
  * round in circles from then on.
  */
 async function endProcesses(
   from: SignalName,
   processes: () => ProcessIdentity[],
   parent?: ProcessIdentity,
+  shell?: number,
 ): Promise<void> {
   const signalParent = (signal: NodeJS.Signals) => () => {
     if (parent !== undefined) signalProcess(parent, signal);
@@ -166,8 +195,12 @@ async function endProcesses(
     pause: sleep,
     hold: signalParent('SIGSTOP'),
     release: signalParent('SIGCONT'),
+    signalFor: ({ pid }, signal) => (signal === 'SIGHUP' && isForkOf(shell, pid) ? 'SIGTERM' : signal),
   });
 }
+
+/** bash hands a hang-up on from `$(…)` to all that the shell has started, and to the shell. */
+const isForkOf = (shell: number | undefined, pid: number) => shell !== undefined && programOf(pid) === programOf(shell);
 
 async function pauseUntil(done: Promise<unknown>, ms: number): Promise<void> {
   let timer: NodeJS.Timeout | undefined;

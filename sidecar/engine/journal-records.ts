@@ -1,11 +1,11 @@
 import { z } from 'zod';
+import type { StreamName } from '../../protocol/values';
 
 /** A journal of another version is not adopted. */
-export const journalVersion = 1;
+export const journalVersion = 2;
 
 const identity = z.object({ pid: z.number().int().positive(), startTime: z.string() });
 const count = z.number().int().nonnegative();
-const stream = z.enum(['stdout', 'stderr']);
 const profile = z.enum(['clean', 'user']);
 
 /** What a session was created with. */
@@ -34,9 +34,9 @@ const condition = z.object({
   snapshotUpTo: z.number().int().min(-1),
   /** Another than the session was created with if the shell failed with that. */
   profile: profile.optional(),
-  hasErrorTrap: z.boolean(),
+  mayTrap: z.boolean(),
   isShadowed: z.boolean(),
-  mayInline: z.boolean().optional(),
+  mayInline: z.boolean(),
   keepers: z.array(identity),
 });
 
@@ -66,31 +66,36 @@ const ending = z.object({
 /** What the log does not tell of a command's output. */
 const totals = z.object({ stdout: count, stderr: count, unlogged: count, stopped: z.string().optional() });
 
-/** The second field of a record about a command is the command's number. */
-const recordSchema = z.union([
-  z.tuple([z.literal('session'), z.literal(journalVersion), foundation]),
-  z.tuple([z.literal('condition'), condition]),
-  z.tuple([z.literal('taken'), count, request]),
-  z.tuple([z.literal('began'), count, z.object({ slot: count, startedAt: z.number(), monotonic: z.number() })]),
-  z.tuple([z.literal('subshell'), count, identity]),
-  z.tuple([z.literal('input'), count, z.base64()]),
-  z.tuple([z.literal('input-kept'), count, identity]),
-  z.tuple([z.literal('input-ended'), count]),
-  z.tuple([z.literal('bereft'), count]),
-  z.tuple([z.literal('interrupted'), count, z.enum(['cancelled', 'timed_out'])]),
-  z.tuple([
+/** By the first field of a record. The second, of one about a command, is the command's number. */
+const schemas = {
+  session: z.tuple([z.literal('session'), z.literal(journalVersion), foundation]),
+  condition: z.tuple([z.literal('condition'), condition]),
+  taken: z.tuple([z.literal('taken'), count, request]),
+  began: z.tuple([z.literal('began'), count, z.object({ slot: count, startedAt: z.number(), monotonic: z.number() })]),
+  subshell: z.tuple([z.literal('subshell'), count, identity]),
+  input: z.tuple([z.literal('input'), count, z.base64()]),
+  'input-kept': z.tuple([z.literal('input-kept'), count, identity]),
+  'input-ended': z.tuple([z.literal('input-ended'), count]),
+  bereft: z.tuple([z.literal('bereft'), count]),
+  interrupted: z.tuple([z.literal('interrupted'), count, z.enum(['cancelled', 'timed_out'])]),
+  'chunks-dropped': z.tuple([
     z.literal('chunks-dropped'),
     count,
     z.object({ first: count, stdout: count, stderr: count, logStart: count }),
   ]),
-  z.tuple([z.literal('chunk'), count, stream, count, count, z.number()]),
-  z.tuple([z.literal('ended'), count, ending, z.object({ startedAt: z.number(), tookMs: z.number() }), totals]),
-  z.tuple([z.literal('freed'), count]),
-  z.tuple([z.literal('forgotten'), count]),
-  z.tuple([z.literal('destroyed')]),
-]);
+  'log-stopped': z.tuple([z.literal('log-stopped'), count, totals]),
+  ended: z.tuple([z.literal('ended'), count, ending, z.object({ startedAt: z.number(), tookMs: z.number() }), totals]),
+  freed: z.tuple([z.literal('freed'), count]),
+  forgotten: z.tuple([z.literal('forgotten'), count]),
+  destroyed: z.tuple([z.literal('destroyed')]),
+};
 
-export type JournalRecord = z.infer<typeof recordSchema>;
+/** One piece of output: its command, its stream, its size, where it ends in the log, and when it came. */
+type ChunkRecord = ['chunk', number, StreamName, number, number, number];
+/** Many pieces of one command, packed. */
+type ChunksRecord = ['chunks', number, number[]];
+
+export type JournalRecord = z.infer<(typeof schemas)[keyof typeof schemas]> | ChunkRecord | ChunksRecord;
 export type SessionFoundation = z.infer<typeof foundation>;
 export type SessionCondition = z.infer<typeof condition>;
 export type SavedRequest = z.infer<typeof request>;
@@ -100,9 +105,31 @@ export type OutputTotals = z.infer<typeof totals>;
 /** One line of a journal; nothing if it is not a record. */
 export function parseRecord(line: string): JournalRecord | undefined {
   try {
-    const parsed = recordSchema.safeParse(JSON.parse(line));
-    return parsed.success ? parsed.data : undefined;
+    const record: unknown = JSON.parse(line);
+    return Array.isArray(record) ? checked(record) : undefined;
   } catch {
     return undefined;
   }
 }
+
+function checked(record: unknown[]): JournalRecord | undefined {
+  const [kind] = record;
+  // Nearly all are about pieces of output, and a schema takes ten times as long.
+  if (kind === 'chunk') return isChunk(record) ? record : undefined;
+  if (kind === 'chunks') return isChunks(record) ? record : undefined;
+  if (typeof kind !== 'string' || !Object.hasOwn(schemas, kind)) return undefined;
+  return schemas[kind as keyof typeof schemas].safeParse(record).data;
+}
+
+function isChunk(record: unknown[]): record is ChunkRecord {
+  const [, number, stream, size, logEnd, time] = record;
+  const isOfStream = stream === 'stdout' || stream === 'stderr';
+  return record.length === 6 && isOfStream && isCount(number) && isCount(size) && isCount(logEnd) && isCount(time);
+}
+
+function isChunks(record: unknown[]): record is ChunksRecord {
+  const [, number, packed] = record;
+  return record.length === 3 && isCount(number) && Array.isArray(packed) && packed.every(Number.isSafeInteger);
+}
+
+const isCount = (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0;

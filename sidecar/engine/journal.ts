@@ -5,6 +5,7 @@ import { removeIfPossible } from './sweep';
 const mostPending = 16 * 1024;
 const smallestToRewrite = 256 * 1024;
 const retryMs = 200;
+const sliceLength = 1024 * 1024;
 
 /**
  * What the next sidecar needs to go on with a session, should this one be killed: a line for everything that happens to it.
@@ -77,14 +78,17 @@ export class Journal {
   rewrite(): void {
     if (this.isClosed) return;
     if (this.isWhole) this.flush();
-    const text = `${[...this.everything()].join('\n')}\n`;
     const aside = `${this.path}.new`;
     this.pending = '';
     this.later = [];
     let fd: number | undefined;
+    let size = 0;
     try {
       fd = openSync(aside, 'w', 0o600);
-      writeFileSync(fd, text);
+      for (const slice of slicesOf(this.everything())) {
+        writeFileSync(fd, slice);
+        size += slice.length;
+      }
       renameSync(aside, this.path);
     } catch (error) {
       if (fd !== undefined) closeSync(fd);
@@ -94,7 +98,7 @@ export class Journal {
     }
     if (this.fd !== undefined) closeSync(this.fd);
     this.fd = fd;
-    this.size = this.sizeWhenRewritten = Buffer.byteLength(text);
+    this.size = this.sizeWhenRewritten = size;
     this.isBroken = false;
     clearInterval(this.retrying);
     this.retrying = undefined;
@@ -137,4 +141,16 @@ export class Journal {
   private retryLater(): void {
     this.retrying ??= setInterval(() => this.rewrite(), retryMs).unref();
   }
+}
+
+/** All of it may be more than a string can hold. */
+function* slicesOf(lines: Iterable<string>): Generator<Buffer> {
+  let slice = '';
+  for (const line of lines) {
+    slice += `${line}\n`;
+    if (slice.length < sliceLength) continue;
+    yield Buffer.from(slice);
+    slice = '';
+  }
+  yield Buffer.from(slice);
 }

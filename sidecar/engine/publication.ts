@@ -50,11 +50,12 @@ export class Publication {
     this.timer = undefined;
     this.publish(Number.POSITIVE_INFINITY);
     this.onIdle();
+    this.logs.removeForgotten(Number.POSITIVE_INFINITY);
   }
 
   /** Publishes, and removes what is forgotten, as far as there is time; whether that was all. */
   private publish(deadline: number): boolean {
-    if (this.exits.size > 0) reach('exit-published');
+    if (this.exits.size > 0) reach('publication-begun');
     for (const command of this.exits) {
       if (performance.now() > deadline) return false;
       this.exits.delete(command);
@@ -89,7 +90,8 @@ export class Publication {
         this.idleAt = now;
         this.onIdle();
       }
-      if (!isAll) return this.setTimer(now - this.lastAt < waitMs ? betweenSlicesMs : 1);
+      // What was put off may have left files to remove.
+      if (!isAll || this.logs.hasForgotten) return this.setTimer(now - this.lastAt < waitMs ? betweenSlicesMs : 1);
       this.timer = undefined;
     }, inMs).unref();
   }

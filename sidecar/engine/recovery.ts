@@ -5,6 +5,8 @@ import { type ShellExit, ShellProcess, type ShellReady, type ShellStart } from '
 
 export interface Restart extends Omit<ShellStart, 'restoreFile' | 'cwd'> {
   candidates: readonly string[];
+  /** The environment for a shell that is restored: what the user has unset must not come back. */
+  restoredEnv: Record<string, string>;
   /** Directories to begin in, the best first. */
   directories: readonly string[];
   exit: ShellExit;
@@ -16,22 +18,30 @@ export interface Restart extends Omit<ShellStart, 'restoreFile' | 'cwd'> {
 
 /** Starts a fresh shell in place of one that ended, with as much of its state as can be had, and says what that is. */
 export async function restart(
-  { candidates, directories, exit, isCurrent, isOver, ...start }: Restart,
+  { candidates, restoredEnv, directories, exit, isCurrent, isOver, ...start }: Restart,
   onSpawn: (shell: ShellProcess) => void,
 ): Promise<{ ready: ShellReady; notes: string[] }> {
   const cwd = directories.find(isDirectory) ?? homedir();
   let failed: unknown;
   for (const restoreFile of [...candidates, undefined]) {
     if (isOver()) throw failure.sessionTerminated(start.sessionId);
+    const env = restoreFile === undefined ? start.env : restoredEnv;
+    let shell: ShellProcess | undefined;
     try {
       start.channel.takeBackLines();
-      const ready = await ShellProcess.start({ ...start, cwd, restoreFile }, onSpawn);
-      if (restoreFile !== undefined && /^( |$)/.test(ready.restored)) continue;
-      return { ready, notes: [describe(exit, ready, isCurrent)] };
+      const ready = await ShellProcess.start({ ...start, env, cwd, restoreFile }, (spawned) => {
+        shell = spawned;
+        onSpawn(spawned);
+      });
+      const isRestored = restoreFile === undefined || !/^( |$)/.test(ready.restored);
+      if (isRestored) return { ready, notes: [describe(exit, ready, isCurrent)] };
     } catch (error) {
-      if (!(error instanceof LimpetError)) throw error;
       failed = error;
     }
+    // It would read the lines that are meant for the next one.
+    shell?.signal('SIGKILL');
+    await shell?.exited;
+    if (failed !== undefined && !(failed instanceof LimpetError)) throw failed;
   }
   throw failed;
 }

@@ -8,9 +8,14 @@ const deleted = ' (deleted)';
 /**
  * Makes a session's directory again that somebody removed. Its FIFOs are gone by name only: whoever keeps them open still has
  * them, and a link into what the kernel shows of that process leads to the very same ones. So whatever runs in the session
- * notices nothing. `inputs` are FIFOs that are made anew where nobody has them.
+ * notices nothing. `inputs` are FIFOs that are made anew where nobody has them, and `fill` puts the rest into a directory.
  */
-export function restoreDirectory(directory: string, inputs: readonly string[], keepers: readonly number[]): void {
+export function restoreDirectory(
+  directory: string,
+  inputs: readonly string[],
+  keepers: readonly number[],
+  fill: (directory: string) => void,
+): void {
   const aside = join(dirname(directory), spareName(basename(directory)));
   try {
     mkdirSync(aside, { recursive: true, mode: 0o700 });
@@ -20,9 +25,11 @@ export function restoreDirectory(directory: string, inputs: readonly string[], k
     }
     const missing = inputs.map((name) => join(aside, name)).filter((path) => !existsSync(path));
     if (missing.length > 0) execFileSync('mkfifo', ['-m', '600', ...missing]);
+    fill(aside);
     // In one step: a command that finds a part of it would make files where FIFOs belong.
     if (!existsSync(directory)) renameSync(aside, directory);
-    else for (const name of readdirSync(aside)) moveUnlessThere(join(aside, name), join(directory, name));
+    // The command's text comes before what it prints to.
+    else for (const name of readdirSync(aside).toSorted()) moveUnlessThere(join(aside, name), join(directory, name));
   } finally {
     removeIfPossible(aside);
   }

@@ -1,4 +1,4 @@
-import { CommandOutput, type OnIndexed } from '../output/command-output';
+import { CommandOutput, type OutputNotes } from '../output/command-output';
 import type { LogStore } from '../output/log-store';
 import { resumeLog } from '../output/resume-log';
 import { Command, type CommandRequest, type Ending } from './command';
@@ -7,10 +7,10 @@ import type { SavedCommand } from './saved-session';
 import { fromMonotonic } from './session-journal';
 
 /** Makes a command anew from what its journal and its log tell. */
-export function resumedCommand(saved: SavedCommand, sessionId: string, logs: LogStore, onIndexed: OnIndexed): Command {
-  const { number, began, ended, dropped, chunks } = saved;
+export function resumedCommand(saved: SavedCommand, sessionId: string, logs: LogStore, notes: OutputNotes): Command {
+  const { number, began, ended, dropped, chunks, totals } = saved;
   const log = logs.create(sessionId, number);
-  const output = new CommandOutput(log, saved.request.maxOutputBytes, onIndexed);
+  const output = new CommandOutput(log, saved.request.maxOutputBytes, notes);
   const command = new Command(sessionId, number, requestOf(saved.request), output);
   command.subshell = saved.subshell;
   command.earlyInput = saved.earlyInput;
@@ -19,7 +19,7 @@ export function resumedCommand(saved: SavedCommand, sessionId: string, logs: Log
   command.isBereft = saved.isBereft === true;
   if (began === undefined && ended === undefined) return command;
   if (dropped !== undefined) {
-    output.index.resumeAt(dropped.first, dropped.stdout + dropped.stderr, dropped.logStart);
+    output.index.resumeAt(dropped.first, { stdout: dropped.stdout, stderr: dropped.stderr }, dropped.logStart);
     output.bytes.stdout += dropped.stdout;
     output.bytes.stderr += dropped.stderr;
   }
@@ -28,15 +28,17 @@ export function resumedCommand(saved: SavedCommand, sessionId: string, logs: Log
   log.resume(
     isThere,
     size,
-    ended?.totals.stopped ?? (isForeign ? 'somebody changed it while no sidecar was there' : undefined),
+    totals?.stopped ?? (isForeign ? 'somebody changed it while no sidecar was there' : undefined),
   );
-  if (began !== undefined) command.resume(began.startedAt, fromMonotonic(began.monotonic));
-  if (ended !== undefined) {
-    const { end, startedAt, tookMs, totals } = ended;
+  if (totals !== undefined) {
     // What it left behind may have printed since.
     output.bytes.stdout = Math.max(output.bytes.stdout, totals.stdout);
     output.bytes.stderr = Math.max(output.bytes.stderr, totals.stderr);
     output.unlogged = totals.unlogged;
+  }
+  if (began !== undefined) command.resume(began.startedAt, fromMonotonic(began.monotonic));
+  if (ended !== undefined) {
+    const { end, startedAt, tookMs } = ended;
     command.resumeEnded(endingOf(end), startedAt, tookMs);
   }
   return command;

@@ -1,5 +1,5 @@
-import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
-import type { StreamName } from '../../protocol/values';
+import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
+import type { IndexedPiece } from '../output/chunk-index';
 import type { ProcessIdentity } from '../processes/identity';
 import {
   type JournalRecord,
@@ -10,15 +10,12 @@ import {
   type SessionCondition,
   type SessionFoundation,
 } from './journal-records';
+import { unpacked } from './packed-pieces';
 
-const longestJournal = 512 * 1024 * 1024;
-
-export interface SavedChunk {
-  stream: StreamName;
-  size: number;
-  logEnd: number;
-  time: number;
-}
+/** No session needs as much; to look through it would keep all others waiting. */
+const longestJournal = 2 * 1024 * 1024 * 1024;
+const blockBytes = 1024 * 1024;
+const newline = 0x0a;
 
 export interface SavedCommand {
   number: number;
@@ -31,8 +28,10 @@ export interface SavedCommand {
   isBereft?: boolean;
   interrupted?: 'cancelled' | 'timed_out';
   dropped?: { first: number; stdout: number; stderr: number; logStart: number };
-  chunks: SavedChunk[];
-  ended?: { end: SavedEnding; startedAt: number; tookMs: number; totals: OutputTotals };
+  chunks: IndexedPiece[];
+  ended?: { end: SavedEnding; startedAt: number; tookMs: number };
+  /** As they were last noted: once the log took no more, and at the end. */
+  totals?: OutputTotals;
   isFreed: boolean;
 }
 
@@ -44,16 +43,26 @@ export interface SavedSession {
   nextNumber: number;
 }
 
-/** Reads a journal; nothing if there is none, it is damaged where it matters, or its session was being destroyed. */
+/**
+ * Reads a journal; nothing if there is none, it is damaged where it matters, or its session was being destroyed. Throws if it
+ * is there and cannot be read, which says nothing about whether its session lives.
+ */
 export function readSavedSession(path: string): SavedSession | undefined {
-  const text = readOwn(path);
-  if (text === undefined) return undefined;
+  let fd: number | undefined;
+  try {
+    fd = openIfThere(path);
+    return fd === undefined || !isOwnFile(fd) ? undefined : sessionIn(wholeLines(fd));
+  } finally {
+    if (fd !== undefined) closeSync(fd);
+  }
+}
+
+function sessionIn(lines: Iterable<string>): SavedSession | undefined {
   let foundation: SessionFoundation | undefined;
   let condition: SessionCondition | undefined;
   const commands = new Map<number, SavedCommand>();
   let nextNumber = 1;
-  // What comes after the last newline was never completely written.
-  for (const line of text.slice(0, text.lastIndexOf('\n') + 1).split('\n')) {
+  for (const line of lines) {
     const record = parseRecord(line);
     if (record === undefined) continue;
     if (record[0] === 'destroyed') return undefined;
@@ -88,26 +97,51 @@ function noteOf(record: CommandRecord, commands: Map<number, SavedCommand>): voi
   else if (kind === 'chunks-dropped') command.dropped = record[2];
   else if (kind === 'chunk')
     command.chunks.push({ stream: record[2], size: record[3], logEnd: record[4], time: record[5] });
-  else if (kind === 'ended') command.ended = { end: record[2], ...record[3], totals: record[4] };
-  else if (kind === 'freed') command.isFreed = true;
+  else if (kind === 'chunks') for (const piece of unpacked(record[2])) command.chunks.push(piece);
+  else if (kind === 'log-stopped') command.totals = record[2];
+  else if (kind === 'ended') {
+    command.ended = { end: record[2], ...record[3] };
+    command.totals = record[4];
+    // It never runs again, and all inputs together may be more than there is memory for.
+    if (command.request.stdin.kind === 'text') command.request.stdin = { kind: 'none' };
+  } else if (kind === 'freed') command.isFreed = true;
   else commands.delete(number);
 }
 
 /** What may be otherwise in a moment. */
 const passing = new Set(['EMFILE', 'ENFILE', 'ENOMEM', 'EIO', 'EAGAIN', 'EINTR']);
 
-/** A file of this user's, no link, of a sane size. Throws if it cannot be read now and perhaps later. */
-function readOwn(path: string): string | undefined {
-  let fd: number | undefined;
+/** Throws if it cannot be opened now and perhaps later. */
+function openIfThere(path: string): number | undefined {
   try {
-    fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-    const stat = fstatSync(fd);
-    if (!stat.isFile() || stat.uid !== process.getuid?.() || stat.size > longestJournal) return undefined;
-    return readFileSync(fd, 'utf8');
+    return openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   } catch (error) {
     if (passing.has((error as NodeJS.ErrnoException).code ?? '')) throw error;
     return undefined;
-  } finally {
-    if (fd !== undefined) closeSync(fd);
+  }
+}
+
+function isOwnFile(fd: number): boolean {
+  const stat = fstatSync(fd);
+  if (!stat.isFile() || stat.uid !== process.getuid?.()) return false;
+  if (stat.size > longestJournal) throw new Error(`The journal is too long to be read: ${stat.size} bytes.`);
+  return true;
+}
+
+/** One after the other: together they may be more than a string can hold. What comes after the last newline was never completely written. */
+function* wholeLines(fd: number): Generator<string> {
+  let begun: Buffer[] = [];
+  for (;;) {
+    const block = Buffer.allocUnsafe(blockBytes);
+    const count = readSync(fd, block, 0, blockBytes, null);
+    if (count === 0) return;
+    const end = block.subarray(0, count).lastIndexOf(newline);
+    if (end >= 0) {
+      yield* Buffer.concat([...begun, block.subarray(0, end)])
+        .toString()
+        .split('\n');
+      begun = [];
+    }
+    begun.push(block.subarray(end + 1, count));
   }
 }

@@ -1,7 +1,8 @@
 import { chmodSync, existsSync, mkdirSync, readdirSync, renameSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { failure } from '../../protocol/errors';
-import { type ProcessIdentity, signalProcess } from '../processes/identity';
+import { isAlive, isSame, type ProcessIdentity, signalProcess } from '../processes/identity';
+import { collected } from '../processes/kill-ladder';
 import { openFiles } from '../processes/process-table';
 import { describeTrouble } from '../system-failure';
 import { keeperOf, keepFifos, makeKeptFifos } from './keeper';
@@ -9,6 +10,9 @@ import { restoreDirectory } from './restored-directory';
 import { own, removeIfPossible, spareName } from './sweep';
 
 const readySlots = [0, 1, 2];
+
+/** What there is besides slots: the shell's lines and its records. */
+const channels = ['in', 'ctl'];
 
 const slotFifos = (directory: string, slot: number) => ({
   outputs: ['o', 'e'].map((kind) => join(directory, `${kind}${slot}`)),
@@ -18,40 +22,90 @@ const slotFifos = (directory: string, slot: number) => ({
 /** A session's runtime directory: FIFOs, the shell's boot text, snapshots. Nothing in it outlives the session. */
 export class SessionDirectory {
   private isRemoved = false;
+  /** No number is used again: a shell may not have read yet what it was told of the slot that had it. */
+  private nextSlot: number;
 
   /** `keepers` hold its FIFOs open; they are part of the session and of no command. */
   constructor(
     readonly path: string,
     readonly keepers: ProcessIdentity[],
     readonly slots: number[] = [...readySlots],
-  ) {}
+    usedSlots: readonly number[] = slots,
+  ) {
+    this.nextSlot = Math.max(-1, ...usedSlots) + 1;
+  }
 
   /** The directory of a session that is already there. */
   static existing(path: string, keepers: ProcessIdentity[]): SessionDirectory {
-    const slots = readdirSync(path).flatMap((name) => (/^i\d+$/.test(name) ? [Number(name.slice(1))] : []));
-    const directory = new SessionDirectory(path, keepers, slots);
+    const names = readdirSync(path).filter((name) => /^[ioe]\d+$/.test(name));
+    const numbers = (kind: string) => names.flatMap((name) => (name.startsWith(kind) ? [Number(name.slice(1))] : []));
+    // The input is made last and removed first: what has none is no slot.
+    const directory = new SessionDirectory(path, keepers, numbers('i'), ['i', 'o', 'e'].flatMap(numbers));
     // A sidecar that was killed as it added a slot had no time to note who keeps it.
-    for (const slot of directory.unkept()) {
-      const keeper = slotFifos(path, slot)
-        .outputs.map(keeperOf)
-        .find((found) => found !== undefined);
-      if (keeper !== undefined) keepers.push(keeper);
+    for (const fifos of directory.unkept()) {
+      const keeper = fifos.map(keeperOf).find((found) => found !== undefined);
+      if (keeper !== undefined && !keepers.some((known) => isSame(known, keeper))) keepers.push(keeper);
     }
     return directory;
   }
 
-  /** Has those slots kept that nobody keeps; whether there were any. */
-  async keepTheRest(): Promise<boolean> {
-    const unkept = this.unkept();
-    for (const slot of unkept) this.keepers.push(await keepFifos(slotFifos(this.path, slot).outputs));
-    return unkept.length > 0;
+  /** Whether one of its keepers has ended, as after a "pkill sleep". */
+  get hasLostKeeper(): boolean {
+    return process.platform === 'linux' && !this.keepers.every(isAlive);
   }
 
-  /** Slots whose output would be gone with the sidecar, as far as the system tells. */
-  private unkept(): number[] {
+  /** Has those FIFOs kept that nobody keeps; whether there were any. */
+  async keepTheRest(): Promise<boolean> {
+    const dead = this.keepers.filter((keeper) => !isAlive(keeper));
+    const unkept = this.unkept();
+    for (const fifos of unkept) await this.keep(keepFifos(fifos));
+    this.forget(dead);
+    return unkept.length > 0 || dead.length > 0;
+  }
+
+  /** FIFOs that belong together, and what is in which would be gone with the sidecar, as far as the system tells. */
+  private unkept(): string[][] {
     if (process.platform !== 'linux') return [];
     const kept = new Set(this.keepers.flatMap(({ pid }) => openFiles(pid)));
-    return this.slots.filter((slot) => !slotFifos(this.path, slot).outputs.every((path) => kept.has(path)));
+    const groups = [channels.map((name) => this.file(name)), ...this.slots.map((slot) => this.outputsOf(slot))];
+    return groups.map((fifos) => fifos.filter((path) => !kept.has(path))).filter((fifos) => fifos.length > 0);
+  }
+
+  private outputsOf(slot: number): string[] {
+    return slotFifos(this.path, slot).outputs;
+  }
+
+  /** A keeper that comes when the directory has gone would stay for ever. */
+  private async keep(starting: Promise<ProcessIdentity>): Promise<void> {
+    const keeper = await starting;
+    this.keepers.push(keeper);
+    if (this.isRemoved) signalProcess(keeper, 'SIGKILL');
+  }
+
+  private forget(keepers: readonly ProcessIdentity[]): void {
+    const left = this.keepers.filter((keeper) => !keepers.includes(keeper));
+    this.keepers.splice(0, this.keepers.length, ...left);
+  }
+
+  /** Slots that can be removed, because they have a keeper of their own. */
+  removableSlots(): Map<number, ProcessIdentity> {
+    const removable = new Map<number, ProcessIdentity>();
+    for (const keeper of this.keepers) {
+      const kept = openFiles(keeper.pid).filter((path) => dirname(path) === this.path);
+      const slot = this.slots.find((number) => number >= readySlots.length && kept.includes(this.file(`o${number}`)));
+      if (slot === undefined || !isAlive(keeper)) continue;
+      const outputs = this.outputsOf(slot);
+      if (kept.every((path) => outputs.includes(path))) removable.set(slot, keeper);
+    }
+    return removable;
+  }
+
+  removeSlot(slot: number, keeper: ProcessIdentity): void {
+    const { outputs, input } = slotFifos(this.path, slot);
+    this.slots.splice(this.slots.indexOf(slot), 1);
+    for (const path of [input, ...outputs]) removeIfPossible(path);
+    this.forget([keeper]);
+    signalProcess(keeper, 'SIGKILL');
   }
 
   file(name: string): string {
@@ -69,18 +123,23 @@ export class SessionDirectory {
     return ['in', 'ctl', 'o0', 'e0'].every((name) => existsSync(this.file(name)));
   }
 
-  /** Makes it again after somebody removed it; `keepers` are all that hold its FIFOs open. */
-  restore(keepers: readonly number[]): void {
+  /** Makes it again after somebody removed it; `keepers` are all that hold its FIFOs open, and `fill` adds what else is needed. */
+  restore(keepers: readonly number[], fill: (directory: string) => void): void {
     const inputs = this.slots.map((slot) => `i${slot}`);
-    restoreDirectory(this.path, inputs, keepers);
+    restoreDirectory(this.path, inputs, keepers, fill);
   }
 
   /** Makes the FIFOs of one more slot and answers with its number. */
   async addSlot(): Promise<number> {
-    const slot = Math.max(-1, ...this.slots) + 1;
-    this.slots.push(slot);
+    const slot = this.nextSlot++;
     const { outputs, input } = slotFifos(this.path, slot);
-    this.keepers.push(await makeKeptFifos(outputs, [input]));
+    try {
+      await this.keep(makeKeptFifos(outputs, [input]));
+    } catch (error) {
+      for (const path of [input, ...outputs]) removeIfPossible(path);
+      throw error;
+    }
+    this.slots.push(slot);
     return slot;
   }
 
@@ -102,6 +161,11 @@ interface Spare {
   keeper: ProcessIdentity;
 }
 
+function abandon({ path, keeper }: Spare): void {
+  signalProcess(keeper, 'SIGKILL');
+  removeIfPossible(path);
+}
+
 /**
  * Makes session directories, one ahead of need: a FIFO takes a program to make, and starting that takes as long as starting
  * the shell.
@@ -117,10 +181,15 @@ export class SessionDirectories {
   }
 
   async take(sessionId: string): Promise<SessionDirectory> {
-    const { path: made, keeper } = (await this.takeSpare()) ?? (await this.make());
+    const made = (await this.takeSpare()) ?? (await this.make());
     const path = join(this.root, sessionId);
-    renameSync(made, path);
-    return new SessionDirectory(path, [keeper]);
+    try {
+      renameSync(made.path, path);
+    } catch (error) {
+      abandon(made);
+      throw error;
+    }
+    return new SessionDirectory(path, [made.keeper]);
   }
 
   /** Begins to make the next one; called when the shell that took the last is already starting. */
@@ -137,8 +206,8 @@ export class SessionDirectories {
     const spare = await this.spare?.catch(() => undefined);
     this.spare = undefined;
     if (spare === undefined) return;
-    signalProcess(spare.keeper, 'SIGKILL');
-    removeIfPossible(spare.path);
+    abandon(spare);
+    await collected([spare.keeper]);
   }
 
   private async takeSpare(): Promise<Spare | undefined> {
@@ -147,8 +216,7 @@ export class SessionDirectories {
     const spare = await making;
     if (spare === undefined || statSync(join(spare.path, 'ctl'), { throwIfNoEntry: false })?.isFIFO()) return spare;
     // Somebody removed it, or parts of it as it was made.
-    signalProcess(spare.keeper, 'SIGKILL');
-    removeIfPossible(spare.path);
+    abandon(spare);
     return undefined;
   }
 

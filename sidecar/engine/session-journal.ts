@@ -1,14 +1,18 @@
 import type { StreamName } from '../../protocol/values';
 import { reach } from '../checkpoints';
-import type { OnIndexed } from '../output/command-output';
+import type { CommandOutput, OutputNotes } from '../output/command-output';
 import type { Slot } from '../output/slot';
 import type { ProcessIdentity } from '../processes/identity';
 import type { Command, Ending } from './command';
 import { Journal } from './journal';
 import { type JournalRecord, journalVersion, type SessionCondition, type SessionFoundation } from './journal-records';
+import { packs } from './packed-pieces';
 import { digitsOf } from './times';
 
 const flushAfterMs = 5;
+
+/** No more than a sidecar that is killed has in its hands in any case. */
+const mostUncounted = 64 * 1024;
 
 /** The kernel's monotonic clock at this process's zero: the same for every process until the machine starts anew. */
 const monotonicZero = Number(process.hrtime.bigint()) / 1e6 - performance.now();
@@ -28,6 +32,8 @@ export class SessionJournal {
   private readonly journal: Journal;
   /** Commands that were forgotten since the last idle moment. A note that is lost costs only room. */
   private forgottenNumbers: number[] = [];
+  /** Of commands whose log takes no more: what was printed since their sums were noted. They are noted with what follows. */
+  private readonly uncounted = new Map<number, number>();
   private flushTimer: NodeJS.Timeout | undefined;
   private tidying: NodeJS.Immediate | undefined;
   private isDestroyed = false;
@@ -79,12 +85,22 @@ export class SessionJournal {
     if (command.ending !== undefined) this.noteNow(['interrupted', command.number, command.ending]);
   }
 
-  chunksOf(number: number): OnIndexed {
-    return (stream, size, logEnd, time, isAwaited) => {
-      this.journal.noteLine(chunk(number, stream, size, logEnd, time));
-      if (isAwaited) this.journal.flush();
-      // One command that prints for days must not make it grow without end.
-      if (this.journal.isLong) this.tidying ??= setImmediate(() => this.tidy());
+  chunksOf(number: number): OutputNotes {
+    return {
+      indexed: (stream, size, logEnd, time, isAwaited) => {
+        this.journal.noteLine(chunk(number, stream, size, logEnd, time));
+        if (isAwaited) this.journal.flush();
+        this.tidyIfLong();
+      },
+      unlogged: (output, size, isAwaited) => {
+        const uncounted = this.uncounted.get(number);
+        this.uncounted.set(number, (uncounted ?? 0) + size);
+        if (uncounted === undefined) this.journal.noteLater(() => this.sums(number, output));
+        const isFirst = output.unlogged === size;
+        if (isFirst || isAwaited || (uncounted ?? 0) + size > mostUncounted) this.flush();
+        else this.flushSoon();
+        this.tidyIfLong();
+      },
     };
   }
 
@@ -92,7 +108,7 @@ export class SessionJournal {
     if (command.end === undefined) return;
     this.journal.noteLater(() => ending(command));
     // Not now, since somebody waits for the answer; and the next command may come first and take it along.
-    if (canBeAskedAgain(command)) this.flushTimer ??= setTimeout(() => this.flush(), flushAfterMs).unref();
+    if (canBeAskedAgain(command)) this.flushSoon();
     else this.flush();
   }
 
@@ -147,7 +163,22 @@ export class SessionJournal {
     this.journal.flush();
   }
 
+  private flushSoon(): void {
+    this.flushTimer ??= setTimeout(() => this.flush(), flushAfterMs).unref();
+  }
+
+  /** One command that prints for days must not make it grow without end. */
+  private tidyIfLong(): void {
+    if (this.journal.isLong) this.tidying ??= setImmediate(() => this.tidy());
+  }
+
+  private sums(number: number, output: CommandOutput): string {
+    this.uncounted.delete(number);
+    return stopping(number, output);
+  }
+
   private *lines(): Generator<string> {
+    this.uncounted.clear();
     yield line(['session', journalVersion, this.subject.foundation]);
     yield line(['condition', this.subject.condition()]);
     for (const command of this.subject.commands()) yield* linesOf(command);
@@ -176,15 +207,11 @@ function* linesOf(command: Command): Generator<string> {
   if (command.inputEnded) yield line(['input-ended', number]);
   if (command.isBereft) yield line(['bereft', number]);
   if (command.ending !== undefined) yield line(['interrupted', number, command.ending]);
-  if (index.first > 1) {
-    const dropped = { ...output.bytes };
-    for (const { stream, size } of index.pieces()) dropped[stream] -= size;
-    dropped.stdout = Math.max(0, Math.min(dropped.stdout, index.droppedBytes));
-    dropped.stderr = index.droppedBytes - dropped.stdout;
-    yield line(['chunks-dropped', number, { first: index.first, ...dropped, logStart: index.logStart }]);
-  }
-  for (const { stream, size, logEnd, time } of index.pieces()) yield chunk(number, stream, size, logEnd, time);
+  if (index.first > 1)
+    yield line(['chunks-dropped', number, { first: index.first, ...index.dropped, logStart: index.logStart }]);
+  for (const pack of packs(index.pieces())) yield line(['chunks', number, pack]);
   if (command.end !== undefined) yield ending(command);
+  else if (output.log.stopped !== undefined) yield stopping(number, output);
   if (command.end !== undefined && slot === undefined) yield freeing(number);
 }
 
@@ -210,12 +237,17 @@ function chunk(number: number, stream: StreamName, size: number, logEnd: number,
 }
 
 function ending({ number, end, tookMs, startedAt, output }: Command): string {
-  const { bytes, unlogged, log } = output;
+  const times = `{"tookMs":${tookMs},"startedAt":${digitsOf(startedAt)}}`;
+  return `["ended",${number},${endText(end)},${times},${totalsText(output)}]`;
+}
+
+function stopping(number: number, output: CommandOutput): string {
+  return `["log-stopped",${number},${totalsText(output)}]`;
+}
+
+function totalsText({ bytes, unlogged, log }: CommandOutput): string {
   const stopped = log.stopped === undefined ? '' : `,"stopped":${JSON.stringify(log.stopped)}`;
-  return (
-    `["ended",${number},${endText(end)},{"tookMs":${tookMs},"startedAt":${digitsOf(startedAt)}},` +
-    `{"stdout":${bytes.stdout},"stderr":${bytes.stderr},"unlogged":${unlogged}${stopped}}]`
-  );
+  return `{"stdout":${bytes.stdout},"stderr":${bytes.stderr},"unlogged":${unlogged}${stopped}}`;
 }
 
 function endText(end: Ending | undefined): string {

@@ -23,9 +23,9 @@ export class SessionProcesses {
 
   /** What the session's processes are known by. */
   get traces(): SessionTraces {
-    const { pid: shell, since } = this.host;
+    const { since } = this.host;
     const { path: directory, keepers } = this.files.directory;
-    return { sessionId: this.sessionId, directory, shell, since, keepers };
+    return { sessionId: this.sessionId, directory, shell: this.shell, since, keepers };
   }
 
   /** Everything that belongs to the session. */
@@ -36,7 +36,7 @@ export class SessionProcesses {
   /** The shell's child under which a slot is in use: the subshell of a background command. */
   subshellOf(fifos: readonly string[]): ProcessIdentity | undefined {
     for (const { pid } of holdersOf(fifos, {
-      except: [this.host.pid, ...this.files.keepers],
+      except: [this.shell, ...this.files.keepers],
       since: this.host.since,
     })) {
       const subshell = this.childAbove(pid);
@@ -46,18 +46,23 @@ export class SessionProcesses {
   }
 
   /** `shell` is the one the command runs in: another may have taken its place. */
-  of(command: Command, shell = this.host.pid): ProcessIdentity[] {
-    const root = command.request.background ? command.pid : shell;
+  of(command: Command, shell = this.shell): ProcessIdentity[] {
+    const root = command.request.background ? command.subshell : shell;
     if (root === undefined) return [];
     const traces: CommandTraces = {
       commandId: command.id,
       fifos: command.slot?.paths ?? [],
       root,
-      others: [...this.background.pids, ...this.files.keepers],
+      others: [...this.background.subshells, ...this.files.keepers],
       since: this.host.since,
       startedAt: command.isFinished ? undefined : asStartTime(command.startedMonotonic),
     };
     return processesOfCommand(traces);
+  }
+
+  /** The present shell, as long as it is not known to have ended. */
+  get shell(): ProcessIdentity | undefined {
+    return this.host.pid === undefined ? undefined : this.host.identity;
   }
 
   private childAbove(pid: number): ProcessIdentity | undefined {

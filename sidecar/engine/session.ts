@@ -10,20 +10,21 @@ import type { Slot } from '../output/slot';
 import { SlotPool } from '../output/slot-pool';
 import { activityOf, readsFrom } from '../processes/activity';
 import { killSessions, type SessionTraces } from '../processes/command-processes';
-import { signalProcess } from '../processes/identity';
+import { isAlive, isSame, type ProcessIdentity, signalProcess } from '../processes/identity';
 import { collected, killOnce } from '../processes/kill-ladder';
 import { openFiles } from '../processes/process-table';
-import { systemFailure } from '../system-failure';
+import { describeTrouble, systemFailure } from '../system-failure';
 import { type AdoptingSession, adoptCommand } from './adoption';
 import { Background } from './background';
 import { Command, type CommandRequest, type Ending } from './command';
-import { neverStarted } from './command-end';
+import { neverStarted, unknownEnd } from './command-end';
 import { SessionFiles } from './command-files';
 import { Foreground } from './foreground';
 import { IdleTimers } from './idle-timers';
-import { endBackground, endForeground } from './interruption';
+import { Interruptions } from './interruptions';
 import type { SessionCondition, SessionFoundation } from './journal-records';
 import { Publication } from './publication';
+import { RememberedCommands } from './remembered-commands';
 import { resumedCommand } from './resumed-command';
 import type { SavedCommand, SavedSession } from './saved-session';
 import type { SessionDirectory } from './session-directory';
@@ -31,13 +32,12 @@ import { SessionJournal } from './session-journal';
 import { SessionProcesses } from './session-processes';
 import { transition } from './session-state';
 import { ShellHost, type ShellHostOptions } from './shell-host';
+import { SlotCare } from './slot-care';
 import type { StandardInput } from './standard-input';
 import { disown } from './sweep';
 import { isoTime } from './times';
 
 const stuckMs = 5000;
-/** So many that nobody can ask for any more may wait for an idle moment. */
-const mostForgotten = 100;
 
 export interface SessionOptions extends Omit<ShellHostOptions, 'sessionId'> {
   id: string;
@@ -54,6 +54,8 @@ export interface SessionOptions extends Omit<ShellHostOptions, 'sessionId'> {
   limits: Limits;
   onChange: (session: Session, command?: Command) => void;
   onFinished: (command: Command) => void;
+  /** Nobody can print for it any more. */
+  onOutputEnded: (command: Command) => void;
   onIdleTimeout: (session: Session) => void;
   /** Something failed that nobody is to blame for but us. */
   onBug: (session: Session, thrown: unknown) => void;
@@ -63,7 +65,7 @@ export interface SessionOptions extends Omit<ShellHostOptions, 'sessionId'> {
 
 /** A shell and its commands, one after the other. */
 export class Session {
-  readonly commands = new Map<string, Command>();
+  readonly commands: RememberedCommands;
   name: string;
   state: SessionState = 'creating';
   private readonly createdAt: number;
@@ -75,12 +77,13 @@ export class Session {
   private readonly foreground: Foreground;
   private readonly background: Background;
   private readonly slots: SlotPool;
+  private readonly slotCare: SlotCare;
   private readonly publication: Publication;
   private readonly processes: SessionProcesses;
   private readonly journal: SessionJournal;
   private readonly timers: IdleTimers;
+  private readonly interruptions: Interruptions;
   private active: Command | undefined;
-  private readonly forgotten: Command[] = [];
   private nextNumber = 1;
   private queued = 0;
   private destroying: Promise<void> | undefined;
@@ -90,6 +93,7 @@ export class Session {
     this.name = options.name;
     this.lastActiveAt = Date.now();
     this.createdAt = options.createdAt ?? this.lastActiveAt;
+    this.commands = new RememberedCommands(options.limits, (command) => this.forgetFiles(command));
     this.files = new SessionFiles(directory, {
       early: (command, data) => this.journal.input(command, data),
       kept: (command, keeper) => {
@@ -102,11 +106,14 @@ export class Session {
         { ...options, sessionId: id },
         {
           reported: (number, status, cwd) => this.foreground.reported(number, status, cwd),
-          repeated: (question, last) => this.foreground.repeated(question, last),
+          notRun: (number) => this.foreground.notRun(number),
+          repeated: (question, last) => this.foreground.questions.answered(question, last),
           changed: () => this.journal.changed(),
-          unprepared: (why) => this.foreground.unprepared(why),
+          unprepared: (number, why) => {
+            if (!this.background.unprepared(number, why)) this.foreground.unprepared(number, why);
+          },
           exited: (exit) => this.foreground.exited(exit),
-          backgroundStarted: (number, pid) => this.background.started(number, pid),
+          backgroundStarted: (number, subshell, runner) => this.background.started(number, subshell, runner),
           backgroundEnded: (number, status) => void this.background.ended(number, status),
         },
       );
@@ -114,7 +121,12 @@ export class Session {
       this.files.leave();
       throw error;
     }
-    this.foreground = new Foreground(this.host, this.files, () => this.forgetOldCommands());
+    this.foreground = new Foreground(
+      this.host,
+      this.files,
+      () => this.forgetOldCommands(),
+      (thrown) => options.onBug(this, thrown),
+    );
     this.background = new Background(
       this.host,
       this.files,
@@ -124,19 +136,26 @@ export class Session {
       },
       (command, end, slot) => {
         if (this.isTerminated) return;
+        if ('error' in end) return this.fail(command, end.error);
         this.finish(command, end);
         this.letGo(command, slot);
       },
       (slot) => this.processes.subshellOf(slot.paths),
     );
-    this.slots = new SlotPool(directory.path, directory.slots, () => this.addSlot());
+    this.slots = new SlotPool(directory.path, directory.slots, () => this.slotCare.add());
+    this.slotCare = new SlotCare(id, this.slots, directory, options.limits.maxOpenOutputs, {
+      changed: () => {
+        if (!this.isTerminated) this.journal.changed();
+      },
+      beforeRemoval: () => this.journal.flush(),
+    });
     this.processes = new SessionProcesses(id, this.host, this.background, this.files);
     this.journal = new SessionJournal(
       directory.file('journal'),
       {
         foundation: foundationOf(options, this.createdAt),
         condition: () => this.condition(),
-        commands: () => this.commands.values(),
+        commands: () => this.commands.all(),
       },
       (error) => options.onUnrecorded(this, error),
     );
@@ -145,6 +164,15 @@ export class Session {
       takeSnapshot: () => void this.takeSnapshot(),
       timeOut: () => this.timeOutIfIdle(),
     });
+    this.interruptions = new Interruptions(
+      { host: this.host, foreground: this.foreground, background: this.background, processes: this.processes },
+      options.defaultTimeoutMs,
+      {
+        isOver: () => this.isTerminated,
+        begun: (command) => this.journal.interrupted(command),
+        failed: (error) => options.onBug(this, error),
+      },
+    );
     logs.makeDirectory(id);
   }
 
@@ -232,7 +260,7 @@ export class Session {
     const log = this.options.logs.create(this.id, number);
     const output = new CommandOutput(log, request.maxOutputBytes, this.journal.chunksOf(number));
     const command = new Command(this.id, number, request, output);
-    this.commands.set(command.id, command);
+    this.commands.add(command);
     if (request.stdin.kind === 'open') this.files.keepInputOpen(command);
     this.queued++;
     this.lastActiveAt = Date.now();
@@ -253,45 +281,18 @@ export class Session {
   endInput(command: Command): void {
     command.inputEnded = true;
     this.journal.inputEnded(command);
-    const isReader = (pid: number, path: string) => !this.files.keepers.includes(pid) && openFiles(pid).includes(path);
-    this.files.input(command)?.end((path) => this.processes.all().some(({ pid }) => isReader(pid, path)));
+    const isReader = (one: ProcessIdentity, path: string) =>
+      !this.files.keepers.some((keeper) => isSame(one, keeper)) && openFiles(one.pid).includes(path);
+    this.files.input(command)?.end((path) => this.processes.all().some((one) => isReader(one, path)));
   }
 
   /** Ends a command. Resolves when it is gone, or when everything was tried. */
   async interrupt(command: Command, why: 'cancelled' | 'timed_out', signal?: SignalName): Promise<void> {
-    if (command.state === 'queued') {
-      this.queued--;
-      const notes = [neverStarted];
-      this.finish(command, { outcome: why, exitCode: null, signal: null, cwd: this.cwd, notes });
-      command.output.end();
-      this.publication.ended(command);
-      return;
-    }
-    // What was left to another sidecar is that one's to end: a time-out that comes now comes there too.
-    if (command.isFinished || this.isTerminated) return;
-    command.ending ??= why;
-    if (command.interruption === undefined) {
-      this.journal.interrupted(command);
-      command.interruption = this.end(command, signal);
-    }
-    await command.interruption;
-  }
-
-  private async end(command: Command, signal: SignalName | undefined): Promise<void> {
-    const shell = this.host.pid;
-    const processes = () => (this.isTerminated ? [] : this.processes.of(command, shell));
-    if (command.request.background) {
-      await endBackground(command, signal, processes);
-      // Otherwise it is another sidecar's by now, or nobody's.
-      return this.isTerminated ? undefined : this.background.giveUpOn(command);
-    }
-    // Then it is not given to the shell any more.
-    if (this.foreground.isPreparing(command)) return command.finished;
-    await endForeground(command, signal, {
-      shell: this.host,
-      processes,
-      reportAgain: () => this.foreground.reportAgain(command),
-    });
+    if (command.state !== 'queued') return this.interruptions.end(command, why, signal);
+    this.queued--;
+    const notes = [neverStarted];
+    this.finish(command, { outcome: why, exitCode: null, signal: null, cwd: this.cwd, notes });
+    this.endOutput(command);
   }
 
   /** Sends a signal that does not end a command. */
@@ -322,7 +323,11 @@ export class Session {
 
   /** Kills everything the session started, and forgets it. `killing` is when somebody else has begun with that. */
   destroy(killing?: Promise<unknown>): Promise<void> {
-    this.destroying ??= this.tearDown(killing);
+    this.destroying ??= this.tearDown(killing).catch((error: unknown) => {
+      // What was not killed must not be forgotten; whoever asks again, tries again.
+      this.destroying = undefined;
+      throw error;
+    });
     return this.destroying;
   }
 
@@ -346,7 +351,7 @@ export class Session {
     this.host.dispose();
     this.journal.rewrite();
     this.journal.close();
-    for (const command of this.commands.values()) {
+    for (const command of this.commands.all()) {
       command.output.log.save();
       command.output.log.close();
       if (!command.isFinished) command.handOver();
@@ -380,52 +385,79 @@ export class Session {
     // One that is stuck in the kernel ends when it can; nobody has to wait for that.
     await Promise.race([this.host.exited, pause(stuckMs, null, { ref: false })]);
     await collected(this.options.directory.keepers);
-    for (const command of this.commands.values()) {
-      if (command.isFinished) continue;
-      command.slot?.drain();
-      command.ending ??= 'cancelled';
-      const notes = ['The session was destroyed before the command ended.'];
-      this.finish(command, { outcome: command.ending, exitCode: null, signal: 'SIGKILL', cwd: this.cwd, notes });
+    const commands = [...this.commands.all()];
+    this.doAll([
+      ...commands.map(
+        ({ slot }) =>
+          () =>
+            void slot?.drain(),
+      ),
+      ...commands.map((command) => () => this.finishDestroyed(command)),
+      () => this.foreground.destroyed(),
+      () => this.host.dispose(),
+      ...commands.map((command) => () => this.endOutput(command)),
+      () => this.slots.dispose(),
+      () => this.publication.flush(),
+      () => this.journal.close(),
+      ...commands.map(
+        ({ output }) =>
+          () =>
+            output.log.close(),
+      ),
+      () => this.files.dispose(),
+      () => this.options.logs.leave(this.id),
+    ]);
+  }
+
+  private finishDestroyed(command: Command): void {
+    if (command.isFinished) return;
+    const wasBegun = command.state === 'running';
+    command.ending ??= 'cancelled';
+    const notes = [wasBegun ? 'The session was destroyed before the command ended.' : neverStarted];
+    const signal = wasBegun ? 'SIGKILL' : null;
+    this.finish(command, { outcome: command.ending, exitCode: null, signal, cwd: this.cwd, notes });
+  }
+
+  /** Each is done whatever becomes of the one before: one that fails must not keep the session from going. */
+  private doAll(steps: readonly (() => void)[]): void {
+    for (const step of steps) {
+      try {
+        step();
+      } catch (error) {
+        this.options.onBug(this, error);
+      }
     }
-    this.foreground.destroyed();
-    this.host.dispose();
-    this.slots.dispose();
-    this.publication.flush();
-    this.journal.close();
-    for (const command of this.commands.values()) command.output.log.close();
-    this.files.dispose();
-    this.options.logs.leave(this.id);
   }
 
   private resume(saved: SavedSession): void {
     const { condition, commands } = saved;
     this.name = condition.name;
     this.nextNumber = saved.nextNumber;
-    this.foreground.hasErrorTrap = condition.hasErrorTrap;
-    this.foreground.isShadowed = condition.isShadowed;
-    this.foreground.mayInline = condition.mayInline ?? false;
+    this.foreground.lines.resume(condition);
     const isBegun = ({ began, request }: SavedCommand) => began !== undefined && !request.background;
     const wasGiven = (command: SavedCommand) =>
       isBegun(command) || (command.ended !== undefined && !command.request.background);
     this.host.resume(condition, Math.max(0, ...commands.filter(wasGiven).map(({ number }) => number)));
     this.enter('idle');
     const isBusy = commands.some((command) => isBegun(command) && command.ended === undefined);
-    if (!isBusy) this.resumeInTurn(() => this.foreground.getToKnow());
+    if (!isBusy) this.resumeInTurn(() => this.foreground.questions.getToKnow());
     for (const command of commands) this.resumeCommand(command);
     this.journal.rewrite();
     this.timers.rest();
-    void this.keepTheRest();
+    void this.slotCare.keepTheRest();
   }
 
-  private async keepTheRest(): Promise<void> {
-    const isNew = await this.options.directory.keepTheRest().catch(() => false);
-    if (isNew && !this.isTerminated) this.journal.changed();
+  /** Now and then: keepers that somebody has ended are replaced, and slots that many commands at once needed removed. */
+  lookAfterSlots(): void {
+    if (this.isTerminated || !this.hasDirectory) return;
+    this.files.keepInputsAgain();
+    this.slotCare.look();
   }
 
   private resumeCommand(saved: SavedCommand): void {
     const { logs, isBereft } = this.options;
     const command = resumedCommand(saved, this.id, logs, this.journal.chunksOf(saved.number));
-    this.commands.set(command.id, command);
+    this.commands.add(command);
     const slot = saved.began === undefined || saved.isFreed ? undefined : this.slots.claim(saved.began.slot);
     command.slot = slot;
     slot?.bind(command.output);
@@ -443,9 +475,10 @@ export class Session {
         this.resumeInTurn(() => this.perform(command));
       },
       awaitForeground: (command, slot) => this.performForeground(command, slot, 'resume'),
-      startTimer: (command) => this.startTimer(command),
-      interrupt: (command, why) => void this.interrupt(command, why),
+      startTimer: (command) => this.interruptions.startTimer(command),
+      interrupt: (command, why) => this.interruptions.endUnasked(command, why),
       endInput: (command) => this.endInput(command),
+      endOutput: (command) => this.endOutput(command),
       finish: (command, end) => this.finish(command, end),
       failUnlessOver: (command, error) => this.failUnlessOver(command, error),
       letGo: (command, slot) => this.letGo(command, slot),
@@ -453,7 +486,9 @@ export class Session {
   }
 
   private resumeInTurn(work: () => Promise<void>): void {
-    void this.mutex.runExclusive(() => (this.isTerminated ? undefined : work()));
+    this.mutex
+      .runExclusive(() => (this.isTerminated ? undefined : work()))
+      .catch((error: unknown) => this.options.onBug(this, error));
   }
 
   /** Whether its directory is where it belongs; nobody needs that of one that is being destroyed. */
@@ -463,7 +498,10 @@ export class Session {
 
   /** Makes its directory again after somebody removed it. What runs does not notice. */
   restoreDirectory(): void {
-    this.options.directory.restore(this.files.keepers);
+    // One that is seen to run now was given its streams before they were gone.
+    this.active?.slot?.follow();
+    const keepers = this.files.keepers.filter(isAlive).map(({ pid }) => pid);
+    this.options.directory.restore(keepers, (directory) => this.files.copyText(directory));
     this.files.reopen();
     this.foreground.restorations++;
     this.host.loseSnapshots();
@@ -476,16 +514,9 @@ export class Session {
     return this.processes.traces;
   }
 
-  private async addSlot(): Promise<number> {
-    const slot = await this.options.directory.addSlot();
-    this.journal.changed();
-    return slot;
-  }
-
   private condition(): SessionCondition {
-    const { hasErrorTrap, isShadowed, mayInline } = this.foreground;
     const { keepers } = this.options.directory;
-    return { name: this.name, ...this.host.condition, hasErrorTrap, isShadowed, mayInline, keepers };
+    return { name: this.name, ...this.host.condition, ...this.foreground.lines.known, keepers };
   }
 
   private get isTerminated(): boolean {
@@ -503,11 +534,17 @@ export class Session {
         `${this.queued} commands already wait in session ${this.id}. Wait for some of them first.`,
       );
     }
-    if (request.background && this.background.count >= limits.maxBackgroundCommands) {
+    if (request.background && this.backgroundCommands >= limits.maxBackgroundCommands) {
       throw failure.overloaded(
-        `${this.background.count} commands already run in the background of session ${this.id}.`,
+        `${this.backgroundCommands} commands already run in the background of session ${this.id}, or wait for that. Cancel some, or wait for them.`,
       );
     }
+  }
+
+  /** Those that have yet to start among them: once their turn has come nobody can be told that there are too many. */
+  private get backgroundCommands(): number {
+    const waiting = [...this.commands.all()].filter(({ state, request }) => state === 'queued' && request.background);
+    return this.background.count + waiting.length;
   }
 
   /** One whose turn it is already begins at once: a promise that is kept still takes a moment. */
@@ -516,6 +553,8 @@ export class Session {
     if (!isFree) await turn;
     try {
       await this.perform(command);
+    } catch (error) {
+      this.options.onBug(this, error);
     } finally {
       const [, release] = await turn;
       release();
@@ -536,7 +575,7 @@ export class Session {
       command.begin();
       slot.bind(command.output);
       this.journal.began(command, slot);
-      this.startTimer(command);
+      this.interruptions.startTimer(command);
       if (command.request.background) await this.background.start(command, slot);
       else await this.performForeground(command, slot, 'run');
     } catch (error) {
@@ -547,8 +586,29 @@ export class Session {
 
   private failUnlessOver(command: Command, error: unknown): void {
     if (this.isTerminated) return;
+    if (!command.isFinished && this.foreground.wasGiven(command)) {
+      this.finishUntold(command, error);
+      return;
+    }
     const why = this.explain(error);
-    if (!command.isFinished) this.fail(command, why);
+    if (command.isFinished) return;
+    // It runs, or may run; its end is seen to like any other's.
+    if (this.background.has(command)) this.background.lookAfter(command);
+    else this.fail(command, why);
+  }
+
+  /** It may have run, so it must not look as if it had not: whoever is told that runs it again. */
+  private finishUntold(command: Command, error: unknown): void {
+    const why = error instanceof LimpetError ? error.message : describeTrouble(error);
+    if (why === undefined) this.options.onBug(this, error);
+    try {
+      command.slot?.drain();
+    } catch {
+      // What could not be read now comes with what is printed late.
+    }
+    const note = `The shell was given it, but its exit code is unknown, because something failed then: ${why ?? failure.internal().message}`;
+    this.finish(command, unknownEnd(command, this.cwd, note));
+    if (command.slot !== undefined) this.letGo(command, command.slot);
   }
 
   private explain(error: unknown): LimpetError {
@@ -563,7 +623,7 @@ export class Session {
   }
 
   private async performForeground(command: Command, slot: Slot, how: 'run' | 'resume'): Promise<void> {
-    const { hasErrorTrap, isShadowed, mayInline } = this.foreground;
+    const { known } = this.foreground.lines;
     const { restarts } = this.host;
     this.active = command;
     this.enter('running', command);
@@ -579,11 +639,9 @@ export class Session {
     } finally {
       if (!this.isTerminated) {
         // After how the command ended: a shell that has taken another's place cannot be asked about that.
-        const { foreground: now, host } = this;
+        const { foreground, host } = this;
         if (restarts !== host.restarts && host.isAlive) host.noteReplaced();
-        const isAsBefore =
-          hasErrorTrap === now.hasErrorTrap && isShadowed === now.isShadowed && mayInline === now.mayInline;
-        if (!isAsBefore) this.journal.changed();
+        if (foreground.lines.known !== known) this.journal.changed();
         this.rest(command);
       }
     }
@@ -591,7 +649,7 @@ export class Session {
 
   private whileIdle(): void {
     this.forgetOldCommands();
-    this.clearForgotten();
+    this.commands.clearForgotten();
     this.journal.tidy();
   }
 
@@ -617,7 +675,21 @@ export class Session {
   private fail(command: Command, error: LimpetError): void {
     command.fail(error);
     this.settle(command);
-    if (command.slot !== undefined) this.letGo(command, command.slot);
+    if (command.slot === undefined) this.endOutput(command);
+    else this.letGo(command, command.slot);
+  }
+
+  /** Nobody can print for it any more, or ever could. */
+  private endOutput(command: Command): void {
+    if (command.output.ended) return;
+    command.output.end();
+    this.outputEnded(command);
+  }
+
+  private outputEnded(command: Command): void {
+    this.commands.ended(command);
+    this.publication.ended(command);
+    this.options.onOutputEnded(command);
   }
 
   private finish(command: Command, end: Ending): void {
@@ -628,9 +700,12 @@ export class Session {
   private settle(command: Command): void {
     this.lastActiveAt = Date.now();
     this.files.release(command);
+    command.dropWhatItWasGiven();
     this.journal.ended(command);
     this.publication.add(command);
     this.options.onFinished(command);
+    // One in the foreground ends with the session at rest, which begins anew there.
+    if (command.request.background && !this.isTerminated) this.timers.restartTimeout();
     this.changed(command);
   }
 
@@ -643,37 +718,18 @@ export class Session {
   private slotEnded(command: Command, slot: Slot): void {
     command.slot = undefined;
     this.journal.freed(command);
-    this.publication.ended(command);
+    this.outputEnded(command);
     if (!this.isTerminated) this.slots.giveBack(slot);
   }
 
-  /** Nobody can ask for them any more; what is left of them goes later, when nobody waits for that. */
+  /** Those that have yet to run, or run beside the others, take nobody's place. */
   private forgetOldCommands(): void {
-    const { maxRememberedCommands } = this.options.limits;
-    if (this.commands.size <= maxRememberedCommands) return;
-    for (const command of this.commands.values()) {
-      if (this.commands.size <= maxRememberedCommands) break;
-      if (!command.isFinished || !command.output.ended) continue;
-      this.commands.delete(command.id);
-      this.forgotten.push(command);
-    }
-    if (this.forgotten.length > mostForgotten) this.clearForgotten();
+    this.commands.forgetOld(this.queued + this.background.count);
   }
 
-  private clearForgotten(): void {
-    for (const command of this.forgotten.splice(0)) {
-      this.journal.forgotten(command);
-      this.options.logs.forget(command.output.log, this.publication.drop(command));
-    }
-  }
-
-  /** Ends a command when its time is up. */
-  private startTimer(command: Command): void {
-    const ms = command.request.timeoutMs ?? this.options.defaultTimeoutMs;
-    if (ms === undefined) return;
-    const left = Math.max(0, ms - (performance.now() - command.startedMonotonic));
-    const timer = setTimeout(() => void this.interrupt(command, 'timed_out'), left);
-    void command.finished.then(() => clearTimeout(timer));
+  private forgetFiles(command: Command): void {
+    this.journal.forgotten(command);
+    this.options.logs.forget(command.output.log, this.publication.drop(command));
   }
 
   private enter(state: SessionState, command?: Command): void {

@@ -1,7 +1,10 @@
 import { failure, LimpetError } from '../../protocol/errors';
 import { reach } from '../checkpoints';
+import { Occurrence } from '../occurrence';
+import { readsStandardInput } from '../processes/activity';
 import { readersOf } from '../processes/command-processes';
-import { isAlive, type ProcessIdentity, signalProcess } from '../processes/identity';
+import { isAlive, isSame, type ProcessIdentity, signalProcess } from '../processes/identity';
+import { standardInputOf } from '../processes/process-table';
 import type { Profile } from '../shells/dialect';
 import type { Shell } from '../shells/find-shells';
 import { Channel, type Record4 } from './channel';
@@ -12,6 +15,7 @@ import { Snapshots } from './snapshots';
 
 /** For an answer of the shell that something of the user's may have swallowed. */
 const answerDeadlineMs = 2000;
+const lookForAnswerMs = 50;
 
 /** What must be known of a shell to go on with it in another process. */
 export interface HostCondition {
@@ -53,11 +57,14 @@ export interface LastReport {
 export interface ShellListener {
   /** The foreground command ended. */
   reported(number: number, status: number, cwd: string): void;
+  /** An interrupt kept the shell from reading the foreground command. */
+  notRun(number: number): void;
   /** What the shell last reported, because it was asked. */
   repeated(question: string, last: LastReport): void;
-  /** The foreground command could not be given its directory (1) or environment (2). */
-  unprepared(why: string): void;
-  backgroundStarted(number: number, pid: number): void;
+  /** A command could not be given its own directory (1), environment (2) or either (3), and was not run. */
+  unprepared(number: number, why: string): void;
+  /** `runner` is the child of the subshell that runs the command. */
+  backgroundStarted(number: number, subshell: number, runner: number): void;
   backgroundEnded(number: number, status: number): void;
   /** The shell itself ended. */
   exited(exit: ShellExit): void;
@@ -73,6 +80,8 @@ export class ShellHost {
   notes: string[] = [];
   /** The shell's `$-`, as far as its dialect reports it. */
   flags = '';
+  /** `$?` as the next command shall see it. */
+  lastStatus = 0;
   /** The last command the shell was given. */
   lastNumber = 0;
   /** The command number the shell exports now. */
@@ -90,7 +99,10 @@ export class ShellHost {
   private profile: Profile;
   private readonly snapshots: Snapshots;
   private onSnapshot: () => void = () => {};
-  private onOpened: (can: boolean) => void = () => {};
+  private openings = 0;
+  private onOpened: (question: number, can: boolean) => void = () => {};
+  /** The present shell is gone, and what it had said before is known. */
+  private gone = new Occurrence();
 
   constructor(
     private readonly options: ShellHostOptions,
@@ -133,6 +145,31 @@ export class ShellHost {
   /** Resolves when the present shell has ended. */
   get exited(): Promise<ShellExit | undefined> {
     return this.process?.exited ?? Promise.resolve(undefined);
+  }
+
+  /** As "exited", for whoever may stop waiting. */
+  onGone(listener: () => void): () => void {
+    return this.gone.once(listener);
+  }
+
+  /**
+   * Whether it waits for a line. Only between commands is its standard input the one it is sent its lines through; and only if
+   * it reads that itself, does it not wait for something that the wrapper has started.
+   */
+  get isWaiting(): boolean {
+    const { pid } = this;
+    return pid !== undefined && standardInputOf(pid) === this.options.directory.file('in') && readsStandardInput(pid);
+  }
+
+  /** Calls back when the shell is found waiting twice in a row; the answer ends the looking. */
+  onWaiting(everyMs: number, callback: () => void): () => void {
+    let wasWaiting = false;
+    const timer = setInterval(() => {
+      const { isWaiting } = this;
+      if (isWaiting && wasWaiting) callback();
+      wasWaiting = isWaiting;
+    }, everyMs);
+    return () => clearInterval(timer);
   }
 
   /** Starts the first shell; one whose rc files keep it from starting starts without them. */
@@ -214,6 +251,7 @@ export class ShellHost {
       {
         ...this.shellStart(),
         candidates: this.snapshots.candidates,
+        restoredEnv: this.snapshots.stillExported(this.options.env),
         directories: [this.cwd, this.options.cwd],
         exit,
         isCurrent: this.snapshots.upTo === this.lastNumber,
@@ -242,18 +280,20 @@ export class ShellHost {
   /** Takes a snapshot, unless the last one is still true. Only while no command runs. */
   async snapshot(): Promise<void> {
     if (!this.isAlive || this.snapshots.upTo === this.lastNumber) return;
-    await this.answer(this.dialect.snapshot(), (resolve) => {
+    await this.answer(this.dialect.snapshot(this.lastNumber), (resolve) => {
       this.onSnapshot = resolve;
     });
   }
 
   /** Whether the shell can still open files. After "set -r" or a low limit it runs no command, and tells of each as failed. */
   async canOpen(): Promise<boolean> {
-    const question = this.dialect.canOpen();
-    if (!this.isAlive || question === undefined) return true;
+    const asked = ++this.openings;
+    const line = this.dialect.canOpen(asked);
+    if (!this.isAlive || line === undefined) return true;
     let can = true;
-    await this.answer(question, (resolve) => {
-      this.onOpened = (answer) => {
+    await this.answer(line, (resolve) => {
+      this.onOpened = (question, answer) => {
+        if (question !== asked) return;
         can = answer;
         resolve();
       };
@@ -261,15 +301,24 @@ export class ShellHost {
     return can;
   }
 
-  /** Sends the shell a line, and waits for what it answers, but not for ever. */
+  /** Sends the shell a line, and waits for what it answers, but not for ever. An interrupt may have made it drop the line. */
   private async answer(line: string, listen: (answered: () => void) => void): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
+    let forget = () => {};
+    let stop = () => {};
     const done = new Promise<void>((resolve) => {
       listen(resolve);
+      forget = this.onGone(resolve);
       timer = setTimeout(resolve, answerDeadlineMs);
+      stop = this.onWaiting(lookForAnswerMs, () => {
+        stop();
+        this.channel.send(line);
+      });
     });
     this.channel.send(line);
-    await Promise.race([done, this.exited]);
+    await done;
+    stop();
+    forget();
     clearTimeout(timer);
   }
 
@@ -294,8 +343,8 @@ export class ShellHost {
    */
   private endUnfinished(): void {
     const { directory } = this.options;
-    const kept = directory.keepers.map(({ pid }) => pid);
-    const readers = readersOf(directory.file('in')).filter(({ pid }) => !kept.includes(pid));
+    const isKeeper = (one: ProcessIdentity) => directory.keepers.some((keeper) => isSame(one, keeper));
+    const readers = readersOf(directory.file('in')).filter((reader) => !isKeeper(reader));
     for (const reader of readers) signalProcess(reader, 'SIGKILL');
   }
 
@@ -312,7 +361,9 @@ export class ShellHost {
   }
 
   private adopt(process: ShellProcess): void {
+    const gone = new Occurrence();
     this.process = process;
+    this.gone = gone;
     this.since ??= process.identity?.startTime;
     void process.exited.then((exit) => {
       if (this.process !== process) return;
@@ -321,6 +372,7 @@ export class ShellHost {
       // One that ends while it starts is not the one that the commands were given to.
       this.ended ??= { ...exit, lastNumber: this.lastNumber };
       this.listener.changed();
+      gone.happen();
       this.listener.exited(exit);
     });
   }
@@ -337,18 +389,21 @@ export class ShellHost {
         // One that was started by an earlier version does not tell; then it is taken to have read everything.
         const [counted, question = '', background = Number.POSITIVE_INFINITY, refused = ''] = number.split(':');
         const [unprepared, why] = refused.split('.');
-        if (why !== undefined && unprepared === counted) listener.unprepared(why);
+        if (why !== undefined && unprepared === counted) listener.unprepared(Number(counted), why);
         this.hasCaughtUp = true;
         listener.repeated(question, { number: Number(counted), status, cwd, background: Number(background) });
       }
-    } else if (kind === 'F') listener.unprepared(value);
-    else if (kind === 'P') listener.backgroundStarted(Number(number), Number(value));
+    } else if (kind === 'N') listener.notRun(Number(number));
+    else if (kind === 'F') listener.unprepared(Number(number), value);
+    else if (kind === 'P') listener.backgroundStarted(Number(number), Number(value), Number(cwd));
     else if (kind === 'E') listener.backgroundEnded(Number(number), Number(value));
-    else if (kind === 'O') this.onOpened(number === '0');
+    else if (kind === 'O') this.onOpened(Number(value), number === '0');
     else if (kind === 'B') this.process?.reportReady({ restored: number, cwd });
     else if (kind === 'T') {
       if (number === '0') {
-        this.snapshots.complete(this.hasCaughtUp ? this.lastNumber : 0);
+        // One it was asked for may come when the next command has already been given; one it takes as it ends knows all.
+        const upTo = value === '' ? this.lastNumber : Number(value);
+        this.snapshots.complete(this.hasCaughtUp ? upTo : 0);
         this.listener.changed();
       }
       this.onSnapshot();

@@ -15,6 +15,10 @@ const startDeadlineMs = 10_000;
 const profileDeadlineMs = 5000;
 const adoptedLookMs = 50;
 
+const tooLarge = failure.invalidParams(
+  'env is larger than the system lets a program have. Make it smaller: on Linux a single value may have 128 KiB.',
+);
+
 export interface ShellStart {
   shell: Shell;
   profile: Profile;
@@ -81,6 +85,9 @@ export class ShellProcess {
         stdio: [channel.shellInput, bootLog, bootLog],
         detached: true,
       });
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'E2BIG') throw tooLarge;
+      throw error;
     } finally {
       closeSync(bootLog);
     }

@@ -8,12 +8,21 @@ export function followWhenOpened(slot: Slot): () => void {
   let wait = firstRetryMs;
   let timer: NodeJS.Timeout | undefined;
   const attempt = () => {
-    if (slot.follow()) return;
+    if (isFollowed(slot)) return;
     timer = setTimeout(attempt, wait).unref();
     wait = Math.min(wait * 2, longestRetryMs);
   };
   attempt();
   return () => clearTimeout(timer);
+}
+
+/** A read that fails now may not fail in a moment; until then what is printed waits in the FIFO. */
+function isFollowed(slot: Slot): boolean {
+  try {
+    return slot.follow();
+  } catch {
+    return false;
+  }
 }
 
 /** Whether nobody has the slot open any more within a moment, reading what comes meanwhile. */

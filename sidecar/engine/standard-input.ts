@@ -1,10 +1,12 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, constants, openSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { identify, isAlive, type ProcessIdentity, signalProcess } from '../processes/identity';
 import { keeping } from './keeper';
 
 const retryMs = 5;
+/** A look for whoever has opened it goes through every process of the machine, and a command may never do. */
+const longestRetryMs = 250;
 
 /** What a FIFO takes while nobody reads it. More that comes before its command's turn waits, as it does later. */
 const mostEarlyBytes = 64 * 1024;
@@ -25,12 +27,16 @@ export class StandardInput {
   private socket: Socket | undefined;
   private path = '';
   private late: { data: Buffer; answer: (isTaken: boolean) => void }[] = [];
+  /** Who waits for what was written to be taken. */
+  private readonly unsent = new Set<(isTaken: boolean) => void>();
   /** Nobody has kept it, so its command has read its end, unless it has yet to be started. */
   private isUncertain = false;
   private hasReadEnd = false;
   private isEnding = false;
   private isDisposed = false;
   private hasOpened: ((path: string) => boolean) | undefined;
+  private isOpened = false;
+  private lookAgainMs = retryMs;
   private keeper: ProcessIdentity | undefined;
 
   /** `early` is what was written before the command could be given it. */
@@ -67,8 +73,8 @@ export class StandardInput {
   }
 
   /** The process that keeps the input, which is none of the command's. */
-  get keptBy(): number[] {
-    return this.keeper === undefined ? [] : [this.keeper.pid];
+  get keptBy(): ProcessIdentity[] {
+    return this.keeper === undefined ? [] : [this.keeper];
   }
 
   /** The FIFO, once the command is to read from it. */
@@ -107,12 +113,12 @@ export class StandardInput {
   }
 
   private send(socket: Socket, data: Buffer): Promise<boolean> {
-    return new Promise((resolve) => {
-      const onClose = () => resolve(false);
-      socket.once('close', onClose);
+    return new Promise((answer) => {
+      this.unsent.add(answer);
       socket.write(data, (error) => {
-        socket.off('close', onClose);
-        resolve(error === null || error === undefined);
+        this.unsent.delete(answer);
+        // Of one that was cut short by its end, a socket that was destroyed says no error.
+        answer(!error && !socket.destroyed);
       });
     });
   }
@@ -143,12 +149,20 @@ export class StandardInput {
 
   private finishIfAsked(): void {
     if (this.isDisposed || this.hasOpened === undefined || this.socket === undefined) return;
+    this.isOpened ||= this.hasOpened(this.path);
+    if (!this.isOpened) {
+      this.finishLater(this.lookAgainMs);
+      this.lookAgainMs = Math.min(2 * this.lookAgainMs, longestRetryMs);
+      return;
+    }
     // Not before: what was written would be gone with this process.
-    const isOpened = this.hasOpened(this.path);
-    if (isOpened) this.letGo();
-    const isKept = this.keeper !== undefined && isAlive(this.keeper);
-    if (isOpened && !isKept) this.socket.end();
-    else setTimeout(() => this.finishIfAsked(), retryMs);
+    this.letGo();
+    if (this.keeper !== undefined && isAlive(this.keeper)) this.finishLater(retryMs);
+    else this.socket.end();
+  }
+
+  private finishLater(ms: number): void {
+    setTimeout(() => this.finishIfAsked(), ms);
   }
 
   private connect(path: string): Socket {
@@ -158,19 +172,39 @@ export class StandardInput {
     const fd = openSync(path, constants.O_WRONLY | constants.O_NONBLOCK);
     this.socket = new Socket({ fd, readable: false, writable: true });
     this.socket.on('error', () => {});
+    // What was being written then is not answered otherwise.
+    this.socket.on('close', () => {
+      for (const answer of this.unsent) answer(false);
+      this.unsent.clear();
+    });
     return this.socket;
+  }
+
+  /** Somebody may have ended the process that keeps it, and none keeps it if the sidecar dies then. */
+  keepAgain(): void {
+    const isKept = this.keeper === undefined || isAlive(this.keeper);
+    if (isKept || this.isEnding || this.isDisposed || this.socket?.destroyed !== false) return;
+    try {
+      this.keep();
+    } catch {
+      // For want of descriptors or memory; it is tried again at the next look.
+    }
   }
 
   /** Has another process hold the input open as well: without one the command would read its end when the sidecar dies. */
   private keep(): void {
     const fd = openSync(this.path, constants.O_WRONLY | constants.O_NONBLOCK);
-    const child = spawn('/bin/sh', ['-c', `exec ${keeping}`], {
-      cwd: '/',
-      env: { PATH: process.env.PATH },
-      stdio: ['ignore', fd, 'ignore'],
-      detached: true,
-    });
-    closeSync(fd);
+    let child: ChildProcess;
+    try {
+      child = spawn('/bin/sh', ['-c', `exec ${keeping}`], {
+        cwd: '/',
+        env: { PATH: process.env.PATH },
+        stdio: ['ignore', fd, 'ignore'],
+        detached: true,
+      });
+    } finally {
+      closeSync(fd);
+    }
     child.on('error', () => {});
     child.unref();
     this.keeper = child.pid === undefined ? undefined : identify(child.pid);

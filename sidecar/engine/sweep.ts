@@ -2,7 +2,7 @@ import { existsSync, lstatSync, readdirSync, readFileSync, renameSync, rmSync, s
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { failure } from '../../protocol/errors';
-import { commandIdVariable, killSessions, processesOfSession } from '../processes/command-processes';
+import { commandIdVariable, killSessions, processesOfSessions } from '../processes/command-processes';
 import { identify, isAlive, mayBeAlive, type ProcessIdentity } from '../processes/identity';
 import { environmentValue, openFiles } from '../processes/process-table';
 import { readSavedSession, type SavedSession } from './saved-session';
@@ -65,39 +65,56 @@ export interface Orphan {
   saved: SavedSession;
 }
 
+interface Remains {
+  sessionId: string;
+  directory: string;
+}
+
+export interface Swept {
+  orphans: Orphan[];
+  /** They may live, so they were left alone. */
+  unread: { sessionId: string; error: unknown }[];
+  /** How many were removed. */
+  swept: number;
+}
+
 /**
  * Looks through the session directories of sidecars that are gone. Sessions in which something still lives are the answer;
  * the others are removed, with what may still run in them, and counted.
  */
-export async function sweep(root: string): Promise<{ orphans: Orphan[]; swept: number }> {
+export async function sweep(root: string): Promise<Swept> {
   const orphans: Orphan[] = [];
-  const remains: string[] = [];
+  const unread: Swept['unread'] = [];
+  const remains: Remains[] = [];
   for (const name of readdirSync(root)) {
     const directory = join(root, name);
     const orphaned = orphanage(name, directory);
     if (orphaned === undefined) continue;
     try {
       const saved = isOwn(directory) ? livingSession(name, directory) : undefined;
-      if (saved === undefined) remains.push(name);
+      if (saved === undefined) remains.push({ sessionId: name, directory });
       else orphans.push({ sessionId: name, directory, isBereft: orphaned === 'bereft', saved });
-    } catch {
+    } catch (error) {
       // Its journal is there and cannot be read now: the next sidecar may have more luck.
+      unread.push({ sessionId: name, error });
     }
   }
-  await Promise.all(remains.map((name) => remove(name, join(root, name))));
-  return { orphans, swept: remains.length };
+  await removeAll(remains);
+  return { orphans, unread, swept: remains.length };
 }
 
 /**
- * Kills what runs in a session directory of nobody's, and removes it. What its sidecar was just starting can be seen only
- * once it has a file open there, and makes files until then: so both are done until nothing is left.
+ * Kills what runs in session directories of nobody's, and removes them. What a sidecar was just starting can be seen only
+ * once it has a file open there, and makes files until then: so both are done until nothing is left. For all together, since
+ * each look for processes is a look at every process of the machine.
  */
-async function remove(sessionId: string, directory: string): Promise<void> {
-  const traces = { sessionId, directory, shell: undefined, since: undefined, keepers: [] };
-  for (let attempt = 1; attempt <= mostAttempts; attempt++) {
-    await killSessions(() => [traces]);
-    removeIfPossible(directory);
-    if (!existsSync(directory) && processesOfSession(traces).length === 0) return;
+async function removeAll(remains: readonly Remains[]): Promise<void> {
+  const traces = remains.map((one) => ({ ...one, shell: undefined, since: undefined, keepers: [] }));
+  for (let attempt = 1; attempt <= mostAttempts && traces.length > 0; attempt++) {
+    await killSessions(() => traces);
+    for (const { directory } of traces) removeIfPossible(directory);
+    const isGone = traces.every(({ directory }) => !existsSync(directory));
+    if (isGone && processesOfSessions(traces).length === 0) return;
     await pause(attempt);
   }
 }

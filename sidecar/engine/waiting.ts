@@ -2,17 +2,24 @@ import { existsSync, type FSWatcher, watch as watchDirectory } from 'node:fs';
 import { connect } from 'node:net';
 import { dirname, resolve as resolvePath } from 'node:path';
 import type { Result } from '../../protocol/methods';
-import type { StreamName, WaitCondition } from '../../protocol/values';
-import { compilePattern } from '../output/read-output';
+import type { WaitCondition } from '../../protocol/values';
+import { OutputWatch } from '../output/output-watch';
+import { Pattern } from '../output/pattern';
 import type { Command } from './command';
+import { watchInput } from './input-watch';
 
 type Met = Result<'exec.wait'>['met'];
-/** Begins to look for something and calls back once it is there; the answer ends the looking. */
-type Watch = (met: () => void) => () => void;
+/** Begins to look for something and calls back once it is there, or cannot be looked for; the answer ends the looking. */
+type Watch = (met: () => void, failed: (reason: unknown) => void) => () => void;
 
 const pollMs = 25;
-/** A match may span pieces of output, up to this many characters. */
-const windowLength = 64 * 1024;
+
+interface NamedWatch {
+  name: Met;
+  watch: Watch;
+  /** Resolves when what was there before the wait has been looked at, once the watch has begun. */
+  pastSeen?: () => Promise<void>;
+}
 
 export interface WaitContext {
   cwd: string;
@@ -29,63 +36,40 @@ export async function waitFor(
 ): Promise<Met> {
   const watches = conditions.map((condition) => watchFor(command, condition, cwd, waitsForInput));
   const stops: (() => void)[] = [];
-  const met = await new Promise<Met>((resolve) => {
-    // What was printed before the wait counts, also when the command has ended since: so its output is looked at first.
-    for (const { name, watch } of watches) stops.push(watch(() => resolve(name)));
-    void command.finished.then(() => resolve('exit'));
-    if (timeoutMs !== undefined) {
-      const timer = setTimeout(() => resolve('timeout'), timeoutMs);
-      stops.push(() => clearTimeout(timer));
-    }
-    if (signal !== undefined) {
-      const onAbort = () => resolve('timeout');
-      if (signal.aborted) onAbort();
-      signal.addEventListener('abort', onAbort);
-      stops.push(() => signal.removeEventListener('abort', onAbort));
-    }
-  });
-  for (const stop of stops) stop();
-  return met;
+  try {
+    return await new Promise<Met>((resolve, reject) => {
+      for (const { name, watch } of watches) stops.push(watch(() => resolve(name), reject));
+      // What was printed before the wait counts, also when the command has ended since or the time is over.
+      const pastSeen = Promise.all(watches.map((watch) => watch.pastSeen?.()));
+      const onceSeen = (met: Met) => () => void pastSeen.then(() => resolve(met), reject);
+      pastSeen.catch(reject);
+      stops.push(command.whenFinished(onceSeen('exit')));
+      if (timeoutMs !== undefined) {
+        const timer = setTimeout(onceSeen('timeout'), timeoutMs);
+        stops.push(() => clearTimeout(timer));
+      }
+      if (signal !== undefined) {
+        const onAbort = () => resolve('timeout');
+        if (signal.aborted) onAbort();
+        signal.addEventListener('abort', onAbort);
+        stops.push(() => signal.removeEventListener('abort', onAbort));
+      }
+    });
+  } finally {
+    for (const stop of stops) stop();
+  }
 }
 
-function watchFor(
-  command: Command,
-  condition: WaitCondition,
-  cwd: string,
-  waitsForInput: () => boolean,
-): { name: Met; watch: Watch } {
-  if ('output' in condition)
-    return { name: 'output', watch: watchOutput(command, compilePattern(condition.output, 'output')) };
+function watchFor(command: Command, condition: WaitCondition, cwd: string, waitsForInput: () => boolean): NamedWatch {
+  if ('output' in condition) {
+    const watch = new OutputWatch(command.output, new Pattern(condition.output, 'output'));
+    return { name: 'output', watch: (met, failed) => watch.begin(met, failed), pastSeen: () => watch.pastSeen };
+  }
   if ('port' in condition) return { name: 'port', watch: watchPort(condition.port) };
   if ('silenceMs' in condition) return { name: 'silence_ms', watch: watchSilence(command, condition.silenceMs) };
   if ('file' in condition) return { name: 'file', watch: watchFile(resolvePath(cwd, condition.file)) };
-  if ('input' in condition) return { name: 'input', watch: poll(waitsForInput) };
+  if ('input' in condition) return { name: 'input', watch: (met) => watchInput(command, waitsForInput, met) };
   return { name: 'exit', watch: () => () => {} };
-}
-
-function watchOutput(command: Command, pattern: RegExp): Watch {
-  return (met) => {
-    const { output } = command;
-    const windows: Record<StreamName, string> = { stdout: '', stderr: '' };
-    const look = (stream: StreamName, data: Uint8Array): boolean => {
-      const text = windows[stream] + Buffer.from(data).toString('utf8');
-      windows[stream] = text.slice(-windowLength);
-      return pattern.test(text);
-    };
-    const stop = output.listen({
-      onOutput(stream, data) {
-        if (look(stream, data)) met();
-      },
-    });
-    for (let seq = output.index.first; seq < output.index.next; seq++) {
-      const place = output.index.place(seq);
-      if (place !== undefined && look(place.stream, output.read(place))) {
-        met();
-        break;
-      }
-    }
-    return stop;
-  };
 }
 
 function watchSilence(command: Command, ms: number): Watch {
@@ -138,8 +122,8 @@ export interface FileWatching {
  * Both watches and polls. A watch tells at once, but misses things on some file systems, and there may be no more of them to
  * be had. What is watched is the nearest directory that exists, until one that is nearer comes.
  */
-export function watchFile(path: string, { watch = watchDirectory, everyMs = pollMs }: FileWatching = {}): Watch {
-  return (met) => {
+export function watchFile(path: string, { watch = watchDirectory, everyMs = pollMs }: FileWatching = {}) {
+  return (met: () => void) => {
     let watched: string | undefined;
     let watcher: FSWatcher | undefined;
     const watchAt = (directory: string) => {
@@ -176,14 +160,4 @@ export function watchFile(path: string, { watch = watchDirectory, everyMs = poll
 function nearestDirectory(path: string): string {
   const parent = dirname(path);
   return parent === path || existsSync(parent) ? parent : nearestDirectory(parent);
-}
-
-function poll(holds: () => boolean): Watch {
-  return (met) => {
-    const timer = setInterval(() => {
-      if (holds()) met();
-    }, pollMs);
-    if (holds()) met();
-    return () => clearInterval(timer);
-  };
 }

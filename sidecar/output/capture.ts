@@ -5,6 +5,14 @@ import { cutHead, encodeBytes, incompleteTail } from './text';
 const smallest = 1024;
 const empty: Buffer = Buffer.alloc(0);
 
+/** Words the places where bytes are missing. */
+export interface Notices {
+  /** Between the beginning and the end that were kept. */
+  between(missing: number): string;
+  /** Behind all that was captured. */
+  behind(missing: number): string;
+}
+
 /** Keeps the first and the last bytes of a stream, never more than `limit` in all, and counts the rest. */
 export class Capture {
   total = 0;
@@ -45,18 +53,23 @@ export class Capture {
     return this.total > this.limit;
   }
 
-  /** The stream as a message carries it; `notice` words the place where bytes are missing. */
-  render(notice: (missing: number) => string): { data: string; encoding: Encoding } {
+  /** The stream as a message carries it. Of `printed` bytes those that were not captured came last. */
+  render({ between, behind }: Notices, printed: number): { data: string; encoding: Encoding } {
+    const ending = printed > this.total ? behind(printed - this.total) : '';
     const head = this.head.subarray(0, this.headLength);
     const tail = this.tailBytes();
-    if (!this.isCut) return encodeBytes(tail.length === 0 ? head : Buffer.concat([head, tail]));
+    if (!this.isCut) {
+      const whole = encodeBytes(tail.length === 0 ? head : Buffer.concat([head, tail]));
+      if (whole.encoding === 'utf8') whole.data += ending;
+      return whole;
+    }
     const cleanHead = head.subarray(0, head.length - incompleteTail(head));
     const cleanTail = tail.subarray(cutHead(tail));
     if (!isUtf8(cleanHead) || !isUtf8(cleanTail)) {
       return { data: Buffer.concat([head, tail]).toString('base64'), encoding: 'base64' };
     }
     const missing = this.total - cleanHead.length - cleanTail.length;
-    return { data: `${cleanHead.toString()}${notice(missing)}${cleanTail.toString()}`, encoding: 'utf8' };
+    return { data: `${cleanHead.toString()}${between(missing)}${cleanTail.toString()}${ending}`, encoding: 'utf8' };
   }
 
   private appendTail(data: Uint8Array): void {

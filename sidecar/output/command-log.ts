@@ -13,6 +13,8 @@ export interface LogBudget {
   perCommand: number;
   /** Asks for room; answers whether there is. */
   take(bytes: number): boolean;
+  /** Room that was asked for and could not be used. */
+  giveBack(bytes: number): void;
   /** Whether records are safe without the log, which then has to be saved later. */
   keep(log: CommandLog, records: Uint8Array): boolean;
   /** The file has them now, or they will not be wanted. */
@@ -28,6 +30,10 @@ export class CommandLog {
   size = 0;
   /** Why no more is written, once that is so. */
   stopped: string | undefined;
+  /** When nothing more was to be written, in milliseconds since 1970. */
+  finishedAt = 0;
+  /** Its files had to make room for others, or its command was forgotten. */
+  isDiscarded = false;
   private fd: number | undefined;
   private isThere = false;
   /** Records the file does not have yet. */
@@ -85,8 +91,9 @@ export class CommandLog {
     this.budget.settled(this);
   }
 
-  /** What is in no file yet will not be wanted. */
+  /** What is in no file yet will not be wanted, and no file about it either. */
   discard(): void {
+    this.isDiscarded = true;
     this.kept = undefined;
     this.budget.settled(this);
   }
@@ -129,7 +136,9 @@ export class CommandLog {
       return;
     }
     this.save();
-    this.write(records);
+    // Behind what could not be written nothing is: it would stand in the wrong place.
+    if (this.stopped === undefined) this.write(records);
+    else this.budget.giveBack(records.length);
   }
 
   private write(records: Uint8Array): void {
@@ -143,6 +152,7 @@ export class CommandLog {
     } catch (error) {
       this.stop(reason(error));
       this.dropPartOfRecord();
+      this.budget.giveBack(records.length);
     }
   }
 

@@ -13,8 +13,12 @@ export interface OutputListener {
   onEnd?(): void;
 }
 
-/** Told of every piece that has a number, before anybody else is; whether somebody else will be told at once. */
-export type OnIndexed = (stream: StreamName, size: number, logEnd: number, time: number, isAwaited: boolean) => void;
+/** Told of every piece before anybody else is, and whether somebody else will be told at once. */
+export interface OutputNotes {
+  indexed(stream: StreamName, size: number, logEnd: number, time: number, isAwaited: boolean): void;
+  /** The log takes no more, so only the sums tell of this piece. */
+  unlogged(output: CommandOutput, size: number, isAwaited: boolean): void;
+}
 
 const empty = new Uint8Array(0);
 const nobody: readonly OutputListener[] = [];
@@ -38,8 +42,24 @@ export class CommandOutput {
   constructor(
     readonly log: CommandLog,
     private readonly captureLimit: number,
-    private readonly onIndexed?: OnIndexed,
+    private readonly notes?: OutputNotes,
   ) {}
+
+  /** The cursor behind everything that was printed. What is in no log has no pieces, so its bytes are counted instead. */
+  get cursor(): number {
+    return this.index.next + this.unlogged;
+  }
+
+  /** How much of what is in no log was printed behind a cursor. */
+  unloggedAfter(cursor: number): number {
+    return Math.max(0, this.unlogged - Math.max(0, Math.floor(cursor) - this.index.next));
+  }
+
+  /** What was printed without what is held back: what the log was given. */
+  get passed(): Record<StreamName, number> {
+    const { bytes, held } = this;
+    return { stdout: bytes.stdout - held.stdout.length, stderr: bytes.stderr - held.stderr.length };
+  }
 
   /** The ends of both streams, as long as they are in memory. */
   get captured(): Captures | undefined {
@@ -105,7 +125,7 @@ export class CommandOutput {
     for (const piece of noted) take(piece);
     for (const piece of found) {
       take(piece);
-      this.onIndexed?.(piece.stream, piece.size, piece.logEnd, piece.time, false);
+      this.notes?.indexed(piece.stream, piece.size, piece.logEnd, piece.time, false);
     }
   }
 
@@ -125,13 +145,16 @@ export class CommandOutput {
     if (data.length === 0) return;
     this.capture(stream, data);
     const end = this.log.append(stream, data);
-    if (end === undefined) this.unlogged += data.length;
     reach('output-logged');
+    const isAwaited = this.listeners.length > 0;
     let seq: number | undefined;
-    if (end !== undefined) {
+    if (end === undefined) {
+      this.unlogged += data.length;
+      this.notes?.unlogged(this, data.length, isAwaited);
+    } else {
       const time = Date.now();
       seq = this.index.add(stream, data.length, end, time);
-      this.onIndexed?.(stream, data.length, end, time, this.listeners.length > 0);
+      this.notes?.indexed(stream, data.length, end, time, isAwaited);
     }
     for (const listener of this.listeners) listener.onOutput?.(stream, data, seq);
   }

@@ -7,6 +7,12 @@ import { Socket, type SocketConstructorOpts } from 'node:net';
  */
 const shared = Buffer.allocUnsafeSlow(60 * 1024);
 
+/**
+ * What is taken at once. A FIFO holds no more than this, so everything that was in it is taken; and whoever goes on printing
+ * as fast as it is read does not keep everybody else waiting.
+ */
+const mostAtOnce = 1024 * 1024;
+
 /** A read that fails is tried again, so often. */
 const mostFailures = 5;
 
@@ -67,7 +73,9 @@ export class FifoReader {
 
   /** Takes everything that is there now. */
   drain(): Drained {
+    let taken = 0;
     for (let failures = 0; this.fd !== undefined; ) {
+      if (taken >= mostAtOnce) return 'open';
       let count: number;
       try {
         count = readSync(this.fd, shared, 0, shared.length, null);
@@ -78,6 +86,7 @@ export class FifoReader {
         continue;
       }
       if (count === 0) return 'closed';
+      taken += count;
       this.receive(shared.subarray(0, count));
     }
     return 'closed';

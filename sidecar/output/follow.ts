@@ -1,5 +1,6 @@
 import { splitCursor } from '../../protocol/cursor';
 import type { StreamEvent, StreamName } from '../../protocol/values';
+import type { StreamBytes } from './chunk-index';
 import type { CommandOutput } from './command-output';
 import { encodeBytes } from './text';
 
@@ -7,7 +8,7 @@ export type Emit<E> = (event: E) => void | Promise<void>;
 
 /** When to stop: the command finished, or nobody listens any more. */
 export interface FollowUntil {
-  finished: Promise<unknown>;
+  whenFinished: (callback: () => void) => () => void;
   isFinished: () => boolean;
   signal: AbortSignal | undefined;
 }
@@ -20,11 +21,13 @@ export async function follow(
   output: CommandOutput,
   fromSeq: number,
   emit: Emit<StreamEvent>,
-  { finished, isFinished, signal }: FollowUntil,
+  { whenFinished, isFinished, signal }: FollowUntil,
 ): Promise<void> {
   const { seq: first, bytesRead } = splitCursor(Math.max(1, fromSeq));
   let next = first;
-  let unlogged = output.unlogged;
+  /** Bytes of the pieces before the next one, given or told of as missing. */
+  let before = sum(output.index.before(first));
+  let unlogged = output.unloggedAfter(fromSeq);
   let wake: () => void = () => {};
   let live = false;
   let blocked: Promise<void> | undefined;
@@ -34,8 +37,11 @@ export async function follow(
       if (seq === undefined) unlogged += data.length;
       if (!live || seq !== next) return;
       next++;
-      const slow = emit(outputEvent(stream, seq, Buffer.from(data.buffer, data.byteOffset, data.length)));
+      before += data.length;
+      const slow = passOn(emit, outputEvent(stream, seq, Buffer.from(data.buffer, data.byteOffset, data.length)));
       if (slow === undefined) return;
+      // Whether it is still waited for or not: if it fails, that is no failure of whoever prints.
+      slow.catch(() => {});
       live = false;
       blocked = slow;
       wake();
@@ -44,19 +50,23 @@ export async function follow(
   });
   const onAbort = () => wake();
   signal?.addEventListener('abort', onAbort);
-  void finished.then(() => wake());
+  const stopWaiting = whenFinished(() => wake());
 
   try {
     while (signal?.aborted !== true) {
       await blocked;
       blocked = undefined;
       if (next < output.index.first) {
+        const dropped = sum(output.index.dropped);
+        const droppedBytes = dropped - before;
         next = output.index.first;
-        await emit({ event: 'gap', seq: next, droppedBytes: output.index.droppedBytes });
+        before = dropped;
+        await emit({ event: 'gap', seq: next, droppedBytes });
       }
       const place = output.index.place(next);
       if (place !== undefined) {
         next++;
+        before += place.size;
         const whole = output.read(place);
         const bytes = place.seq === first ? whole.subarray(bytesRead) : whole;
         if (bytes.length > 0) await emit(outputEvent(place.stream, place.seq, bytes));
@@ -77,7 +87,19 @@ export async function follow(
     }
   } finally {
     stopListening();
+    stopWaiting();
     signal?.removeEventListener('abort', onAbort);
+  }
+}
+
+const sum = ({ stdout, stderr }: StreamBytes) => stdout + stderr;
+
+/** A reader that throws fails for itself alone; whoever reads what is printed, for all readers, goes on. */
+function passOn<E>(emit: Emit<E>, event: E): Promise<void> | undefined {
+  try {
+    return emit(event) ?? undefined;
+  } catch (error) {
+    return Promise.reject(error);
   }
 }
 

@@ -26,11 +26,15 @@ export interface LogPlaces {
 
 /** The files of one command are `N.log`, `N.exit` and `N.labelers.done` in a directory per session. */
 const endings = { log: '.log', exit: '.exit', done: '.labelers.done' };
-const keptForMs = 7 * 24 * 60 * 60 * 1000;
+const hourMs = 60 * 60 * 1000;
+const keptForMs = 7 * 24 * hourMs;
+/** Everything else has its turn in between. */
+const sliceMs = 2;
+const betweenSlicesMs = 20;
 /** Each is three files and is counted in memory. */
 const mostLogs = 10_000;
 
-type StoredLog = Pick<CommandLog, 'stem' | 'size'>;
+type StoredLog = Pick<CommandLog, 'stem' | 'size' | 'finishedAt'>;
 
 /** Where all logs are and how much they take together. The oldest finished ones make room for new output. */
 export class LogStore implements LogBudget {
@@ -40,11 +44,13 @@ export class LogStore implements LogBudget {
   private readonly journal: OutputJournal;
   private readonly unsaved = new Set<CommandLog>();
   private total = 0;
+  /** The oldest first. */
   private readonly finished = new Map<string, StoredLog>();
   /** Nobody can ask for these any more; their files go when there is time. */
   private forgotten: StoredLog[] = [];
-  /** Found at the start, and older than logs are kept. */
-  private readonly outdated: StoredLog[] = [];
+  /** Sessions that may have more to log. */
+  private readonly used = new Set<string>();
+  private clearing: NodeJS.Timeout | undefined;
 
   constructor(
     { stateDir, runtimeDir }: LogPlaces,
@@ -68,6 +74,7 @@ export class LogStore implements LogBudget {
   }
 
   makeDirectory(sessionId: string): void {
+    this.used.add(sessionId);
     makePrivate(join(this.root, sessionId));
   }
 
@@ -79,6 +86,10 @@ export class LogStore implements LogBudget {
     }
     this.total += bytes;
     return true;
+  }
+
+  giveBack(bytes: number): void {
+    this.total -= bytes;
   }
 
   keep(log: CommandLog, records: Uint8Array): boolean {
@@ -103,12 +114,15 @@ export class LogStore implements LogBudget {
   }
 
   dispose(): void {
+    clearTimeout(this.clearing);
     this.saveAll();
     this.journal.dispose();
   }
 
   /** Publishes how a command ended, in one step, so that a reader never sees half of it. */
   publishExit(log: CommandLog, exitCode: number | null): void {
+    // It was removed before its turn came, and what is made now would never be.
+    if (log.isDiscarded) return;
     log.save();
     const text = `${exitCode ?? 'unknown'}`;
     this.publish(text, log.stem + endings.exit);
@@ -117,6 +131,8 @@ export class LogStore implements LogBudget {
   /** Nothing more will be printed; from now on the log may have to make room for others. */
   finish(log: CommandLog): void {
     if (log.isSaved) log.close();
+    // One that was found at the start is no younger for it.
+    log.finishedAt = this.finished.get(log.stem)?.finishedAt ?? Date.now();
     this.finished.set(log.stem, log);
   }
 
@@ -128,15 +144,21 @@ export class LogStore implements LogBudget {
     if (log.size === 0 && log.stopped === undefined) this.publish('', log.path);
     this.publish('', log.stem + endings.done);
     // All that is still to be known of it, in less room.
-    this.finished.set(log.stem, { stem: log.stem, size: log.size });
+    this.finished.set(log.stem, { stem: log.stem, size: log.size, finishedAt: log.finishedAt });
     this.removeBeyondMost();
   }
 
   /** A finished command's files are no longer wanted. Those that were made are removed later: that takes its time. */
   forget(log: CommandLog, wasPublished: boolean): void {
     log.close();
-    if (wasPublished || (log.size > 0 && log.isSaved)) this.forgotten.push({ stem: log.stem, size: log.size });
+    if (wasPublished || (log.size > 0 && log.isSaved))
+      this.forgotten.push({ stem: log.stem, size: log.size, finishedAt: log.finishedAt });
     else this.drop(log);
+  }
+
+  /** Whether files of forgotten commands are still there. */
+  get hasForgotten(): boolean {
+    return this.forgotten.length > 0;
   }
 
   /** Removes files of forgotten commands until the deadline; whether all are gone. */
@@ -150,6 +172,7 @@ export class LogStore implements LogBudget {
 
   /** Removes a session's directory if nothing is in it. */
   leave(sessionId: string): void {
+    this.used.delete(sessionId);
     try {
       rmdirSync(join(this.root, sessionId));
     } catch {
@@ -196,31 +219,41 @@ export class LogStore implements LogBudget {
    */
   takeStock(): void {
     this.journal.replayThoseOfTheDead();
-    const found: (StoredLog & { time: number })[] = [];
+    const found: StoredLog[] = [];
     for (const session of list(this.root)) {
       for (const name of list(join(this.root, session))) {
         if (!name.endsWith(endings.log)) continue;
         const stem = join(this.root, session, name.slice(0, -endings.log.length));
         const status = lstatSync(stem + endings.log, { throwIfNoEntry: false });
-        if (status !== undefined) found.push({ stem, size: status.isFile() ? status.size : 0, time: status.mtimeMs });
+        if (status === undefined) continue;
+        found.push({ stem, size: status.isFile() ? status.size : 0, finishedAt: status.mtimeMs });
       }
     }
-    found.sort((one, other) => one.time - other.time);
-    for (const { stem, size, time } of found) {
-      this.total += size;
-      this.finished.set(stem, { stem, size });
-      if (Date.now() - time > keptForMs) this.outdated.push({ stem, size });
+    found.sort((one, other) => one.finishedAt - other.finishedAt);
+    for (const log of found) {
+      this.total += log.size;
+      this.finished.set(log.stem, log);
     }
   }
 
-  /** Removes finished logs that are too old, or too many. */
+  /** Removes finished logs that are too many, or too old, and from now on those that become too old. */
   clearOut(): void {
-    for (const log of this.outdated.splice(0)) {
-      if (!this.finished.has(log.stem)) continue;
-      this.remove(log);
-      this.leave(log.stem.slice(this.root.length + 1).split('/')[0] ?? '');
-    }
     this.removeBeyondMost();
+    this.removeOutdated(Number.POSITIVE_INFINITY);
+  }
+
+  private removeOutdated(deadline: number): void {
+    let isDone = true;
+    for (const log of this.finished.values()) {
+      if (Date.now() - log.finishedAt <= keptForMs) break;
+      isDone = performance.now() <= deadline;
+      if (!isDone) break;
+      this.remove(log);
+      const sessionId = log.stem.slice(this.root.length + 1).split('/')[0] ?? '';
+      if (!this.used.has(sessionId)) this.leave(sessionId);
+    }
+    const again = () => this.removeOutdated(performance.now() + sliceMs);
+    this.clearing = setTimeout(again, isDone ? hourMs : betweenSlicesMs).unref();
   }
 }
 

@@ -116,15 +116,3 @@ export function sealFragment(
   const stream = cut[0] === marks.stderr ? 'stderr' : 'stdout';
   return { stream, record, dataLength: cut.length - prefixLength };
 }
-
-/** Rebuilds both streams from a whole log. */
-export function parseLog(log: Uint8Array): Record<StreamName, Buffer> {
-  const pieces: Record<StreamName, Uint8Array[]> = { stdout: [], stderr: [] };
-  for (let at = 0; ; ) {
-    const record = recordAt(log, at);
-    if (record === undefined) break;
-    pieces[record.stream].push(record.data);
-    at = record.end;
-  }
-  return { stdout: Buffer.concat(pieces.stdout), stderr: Buffer.concat(pieces.stderr) };
-}

@@ -6,18 +6,19 @@ import { recordAt } from './prefix-log';
 
 const blockBytes = 1024 * 1024;
 
-/** The ends of both streams, read back from a log of any size in bounded memory. Empty if the log is gone. */
-export async function recapture(path: string, limit: number): Promise<Record<StreamName, Capture>> {
+/** The ends of both streams, read back from the first bytes of a log in bounded memory. Empty if the log is gone. */
+export async function recapture(path: string, limit: number, size: number): Promise<Record<StreamName, Capture>> {
   const captures = { stdout: new Capture(limit), stderr: new Capture(limit) };
   const file = await open(path, readWithoutFollowing).catch(() => undefined);
   if (file === undefined) return captures;
   try {
     if (!(await file.stat()).isFile()) return captures;
     let rest = Buffer.alloc(0);
-    for (;;) {
-      const block = Buffer.allocUnsafe(blockBytes);
-      const { bytesRead } = await file.read(block, 0, blockBytes);
+    for (let missing = size; ; ) {
+      const block = Buffer.allocUnsafe(Math.min(blockBytes, missing));
+      const { bytesRead } = await file.read(block, 0, block.length);
       if (bytesRead === 0) return captures;
+      missing -= bytesRead;
       const log = Buffer.concat([rest, block.subarray(0, bytesRead)]);
       let at = 0;
       for (let record = recordAt(log, at); record !== undefined; record = recordAt(log, at)) {

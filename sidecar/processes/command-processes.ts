@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { isAlive, type ProcessIdentity } from './identity';
+import { isAlive, isSame, type ProcessIdentity } from './identity';
 import { killAll } from './kill-ladder';
 import {
   commandLine,
@@ -20,9 +20,9 @@ export interface CommandTraces {
   /** The FIFOs that are its stdout and stderr. */
   fifos: readonly string[];
   /** The shell, for a foreground command; the subshell that reports, for a background one. It is not the command's. */
-  root: number;
+  root: ProcessIdentity;
   /** Processes that are known to be somebody else's: other commands' subshells, what keeps the FIFOs. */
-  others: readonly number[];
+  others: readonly ProcessIdentity[];
   /** The session's: see there. */
   since: string | undefined;
   /** When the command began, in the units of a process's start time; nothing once the root runs another. */
@@ -35,13 +35,15 @@ export interface CommandTraces {
  */
 export function processesOfCommand(traces: CommandTraces): ProcessIdentity[] {
   const table = withoutOwners(living(traces.since), new Set(traces.fifos.map(dirname)));
+  // Gone, it is nobody's parent any more, and its pid may be another program's by now.
+  const root = table.find((entry) => isSame(entry, traces.root))?.pid;
   const own = new Set<number>();
   for (const entry of table) {
-    if (entry.pid === traces.root || traces.others.includes(entry.pid)) continue;
+    if (entry.pid === root || traces.others.some((other) => isSame(entry, other))) continue;
     const carried = environmentValue(entry.pid, commandIdVariable);
     if (carried === traces.commandId || holds(entry.pid, traces.fifos)) own.add(entry.pid);
     else if (
-      entry.parent === traces.root &&
+      entry.parent === root &&
       traces.startedAt !== undefined &&
       isYounger(entry, traces.startedAt) &&
       (carried === undefined || sessionOf(carried) !== sessionOf(traces.commandId))
@@ -49,13 +51,13 @@ export function processesOfCommand(traces: CommandTraces): ProcessIdentity[] {
       own.add(entry.pid);
     }
   }
-  return select(table, withDescendants(table, own, traces.root));
+  return select(table, withDescendants(table, own, root));
 }
 
 export interface SessionTraces {
   sessionId: string;
   directory: string;
-  shell: number | undefined;
+  shell: ProcessIdentity | undefined;
   /** The start time of the session's first shell. Whatever is older is none of its business, which saves a closer look. */
   since: string | undefined;
   /** What holds its FIFOs open, and may be older than its shell. */
@@ -70,15 +72,16 @@ export function processesOfSession(traces: SessionTraces): ProcessIdentity[] {
 /** Everything that belongs to any of the sessions, in one look: a look at every process takes its time. */
 export function processesOfSessions(sessions: readonly SessionTraces[]): ProcessIdentity[] {
   const ids = new Set(sessions.map(({ sessionId }) => sessionId));
-  const shells = new Set(sessions.map(({ shell }) => shell));
+  const shells = sessions.flatMap(({ shell }) => shell ?? []);
   const directories = new Set(sessions.map(({ directory }) => directory));
   const table = withoutOwners(living(oldestOf(sessions)), directories);
   const own = new Set<number>();
-  for (const { pid } of table) {
+  for (const entry of table) {
+    const { pid } = entry;
     const carried = environmentValue(pid, commandIdVariable);
     // Looking at a process's files takes longest, and one that says whose it is needs no such look.
     const isOwn =
-      shells.has(pid) ||
+      shells.some((shell) => isSame(entry, shell)) ||
       (carried === undefined
         ? openFiles(pid).some((path) => directories.has(dirname(path)))
         : ids.has(sessionOf(carried)));
@@ -118,10 +121,10 @@ export function readersOf(fifo: string): ProcessIdentity[] {
 /** Who keeps a command's output open after it ended. */
 export function holdersOf(
   fifos: readonly string[],
-  { except, since }: { except: readonly (number | undefined)[]; since: string | undefined },
+  { except, since }: { except: readonly (ProcessIdentity | undefined)[]; since: string | undefined },
 ): { pid: number; command: string }[] {
   return living(since)
-    .filter((entry) => !except.includes(entry.pid) && holds(entry.pid, fifos))
+    .filter((entry) => !except.some((one) => one !== undefined && isSame(entry, one)) && holds(entry.pid, fifos))
     .map((entry) => ({ pid: entry.pid, command: commandLine(entry.pid) }));
 }
 
@@ -135,9 +138,7 @@ function living(since: string | undefined): ProcessEntry[] {
 /** Whoever a session's directory belongs to holds its files too, and must never be taken for one of its processes. */
 function withoutOwners(table: ProcessEntry[], directories: Iterable<string>): ProcessEntry[] {
   const owners = [...directories].map(ownerOf);
-  return table.filter(
-    ({ pid, startTime }) => !owners.some((owner) => owner?.pid === pid && owner.startTime === startTime),
-  );
+  return table.filter((entry) => !owners.some((owner) => owner !== undefined && isSame(entry, owner)));
 }
 
 function ownerOf(directory: string): Partial<ProcessIdentity> | undefined {

@@ -11,6 +11,11 @@ export function identify(pid: number): ProcessIdentity | undefined {
   return entry === undefined ? undefined : { pid, startTime: entry.startTime };
 }
 
+/** Whether both are the same process, and not one that has got the pid of the other. */
+export function isSame(one: ProcessIdentity, other: Partial<ProcessIdentity>): boolean {
+  return one.pid === other.pid && one.startTime === other.startTime;
+}
+
 /** Whether the process is still there and still running; a zombie has ended. */
 export function isAlive(identity: ProcessIdentity): boolean {
   const entry = findProcess(identity.pid);

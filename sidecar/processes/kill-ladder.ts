@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isAlive, type ProcessIdentity, signalProcess } from './identity';
-import { findProcess } from './process-table';
+import { findProcess, programOf } from './process-table';
 
 export interface Rung {
   signal: NodeJS.Signals;
@@ -33,20 +33,27 @@ export interface Climb {
   hold?: () => void;
   release?: () => void;
   /** The signal a process is to get in place of a rung's. */
-  signalFor?: ((identity: ProcessIdentity) => NodeJS.Signals) | undefined;
+  signalFor?: ((identity: ProcessIdentity, signal: NodeJS.Signals) => NodeJS.Signals) | undefined;
 }
 
-/** Climbs until it has ended; each process gets each signal once. Answers whether it ended. */
+/**
+ * Climbs until it has ended; each process gets each signal once. Answers whether it ended. One that has become another program
+ * gets it again: a child that was just forked handles signals as the shell does, which may mean not at all.
+ */
 export async function climb({ rungs, processes, ended, pause, hold, release, signalFor }: Climb): Promise<boolean> {
   for (const { signal, graceMs } of rungs) {
     const deadline = performance.now() + graceMs;
     const signalled = new Set<string>();
     for (let wait = 5; !ended(); wait = Math.min(wait * 2, 100)) {
-      hold?.();
-      const fresh = processes().filter(({ pid, startTime }) => !signalled.has(`${pid}/${startTime}`));
-      for (const { pid, startTime } of fresh) signalled.add(`${pid}/${startTime}`);
-      signalTogether(fresh, signalFor ?? (() => signal));
-      release?.();
+      try {
+        hold?.();
+        const known = ({ pid, startTime }: ProcessIdentity) => `${pid}/${startTime}/${programOf(pid)}`;
+        const fresh = processes().filter((identity) => !signalled.has(known(identity)));
+        for (const identity of fresh) signalled.add(known(identity));
+        signalTogether(fresh, (identity) => signalFor?.(identity, signal) ?? signal);
+      } finally {
+        release?.();
+      }
       const left = deadline - performance.now();
       if (left <= 0) break;
       await pause(Math.min(wait, left));
@@ -69,13 +76,19 @@ function signalTogether(
   const parentsFirst = isHeld ? [...identities].sort(byAge) : identities;
   if (isHeld) for (const identity of parentsFirst) signalProcess(identity, 'SIGSTOP');
   for (const identity of identities) signalProcess(identity, signal(identity));
-  if (isHeld) for (const identity of parentsFirst.toReversed()) signalProcess(identity, 'SIGCONT');
+  // One that was stopped before heeds nothing until it goes on.
+  const isStopped = ({ pid }: ProcessIdentity) => findProcess(pid)?.state === 'T';
+  if (isHeld || identities.some(isStopped)) {
+    for (const identity of parentsFirst.toReversed()) signalProcess(identity, 'SIGCONT');
+  }
 }
 
 const byAge = (one: ProcessIdentity, other: ProcessIdentity) =>
   Number(one.startTime) - Number(other.startTime) || one.pid - other.pid;
 
 const killDeadlineMs = 3000;
+/** A process that is forked while the others are looked through, by one that ends meanwhile, is not among them. */
+const cleanLooks = 2;
 
 /**
  * Kills processes and everything they start meanwhile, and answers with those that would not die. They are stopped first,
@@ -85,11 +98,12 @@ const killDeadlineMs = 3000;
 export async function killAll(find: () => ProcessIdentity[], mayMiss: () => boolean): Promise<ProcessIdentity[]> {
   const deadline = performance.now() + killDeadlineMs;
   let dying: ProcessIdentity[] = [];
+  let clean = 0;
   for (let wait = 1; ; wait = Math.min(wait * 2, 50)) {
     // One that is dying has no environment and no files any more to be found by, but it is not gone yet.
     dying = [...dying, ...killOnce(find)].filter(isAlive);
-    const isDone = dying.length === 0 && !mayMiss();
-    if (isDone || performance.now() > deadline) return dying;
+    clean = dying.length === 0 && !mayMiss() ? clean + 1 : 0;
+    if (clean === cleanLooks || performance.now() > deadline) return dying;
     await sleep(wait);
   }
 }

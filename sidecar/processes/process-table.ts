@@ -22,9 +22,42 @@ export function asStartTime(monotonicMs: number): number {
   return Math.floor(sinceBoot * ticksPerSecond) - 1;
 }
 
+/** What was seen of the processes so far in a look that answers several questions. */
+interface Look {
+  processes?: ProcessEntry[];
+  environments: Map<number, string>;
+  files: Map<number, string[]>;
+}
+
+let look: Look | undefined;
+
+/**
+ * Answers everything that is asked within from one look at the processes: each look at all of them takes its time. Not for
+ * what is then signalled, which has to be looked for anew.
+ */
+export function inOneLook<R>(work: () => R): R {
+  if (look !== undefined) return work();
+  look = { environments: new Map(), files: new Map() };
+  try {
+    return work();
+  } finally {
+    look = undefined;
+  }
+}
+
+function seenOnce<V>(seen: Map<number, V> | undefined, pid: number, see: (pid: number) => V): V {
+  const known = seen?.get(pid);
+  if (known !== undefined) return known;
+  const value = see(pid);
+  seen?.set(pid, value);
+  return value;
+}
+
 /** Every process of the machine. */
 export function listProcesses(): ProcessEntry[] {
-  return isLinux ? listFromProc() : listFromPs();
+  const processes = look?.processes ?? (isLinux ? listFromProc() : listFromPs());
+  if (look !== undefined) look.processes = processes;
+  return processes;
 }
 
 /** One process, or nothing if it is gone. */
@@ -70,13 +103,15 @@ export function programOf(pid: number): string | undefined {
 
 /** The value a process was started with for an environment variable; nothing if it has none or may not be read. */
 export function environmentValue(pid: number, name: string): string | undefined {
-  const text = isLinux ? readOrEmpty(`/proc/${pid}/environ`) : environmentFromPs(pid);
+  const text = seenOnce(look?.environments, pid, environmentOf);
   const at = text.startsWith(`${name}=`) ? 0 : text.indexOf(`\0${name}=`) + 1;
   if (at === 0 && !text.startsWith(`${name}=`)) return undefined;
   const from = at + name.length + 1;
   const end = text.indexOf('\0', from);
   return text.slice(from, end < 0 ? undefined : end);
 }
+
+const environmentOf = (pid: number) => (isLinux ? readOrEmpty(`/proc/${pid}/environ`) : environmentFromPs(pid));
 
 /** Whether a process is just becoming another program: it has one, and neither its words nor its environment yet. */
 export function isBecoming(pid: number): boolean {
@@ -90,7 +125,11 @@ const deleted = ' (deleted)';
 const nameOf = (link: string) => (link.endsWith(deleted) ? link.slice(0, -deleted.length) : link);
 
 /** The files a process has open, by path. Empty where the platform does not tell. */
-export function openFiles(pid: number): string[] {
+export function openFiles(pid: number): readonly string[] {
+  return seenOnce(look?.files, pid, openFilesOf);
+}
+
+function openFilesOf(pid: number): string[] {
   if (!isLinux) return [];
   const paths: string[] = [];
   for (const fd of readDirectory(`/proc/${pid}/fd`)) {
@@ -235,5 +274,18 @@ function readDirectory(path: string): string[] {
     return withReserve(() => readdirSync(path));
   } catch {
     return [];
+  }
+}
+
+const barelyMs = 5;
+
+/** Whether a process would run if it had a processor, and has had next to none so far. */
+export function hasBarelyRun(pid: number): boolean {
+  if (findProcess(pid)?.state !== 'R') return false;
+  try {
+    const [onProcessorNs] = readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ');
+    return Number(onProcessorNs) < barelyMs * 1e6;
+  } catch {
+    return false;
   }
 }

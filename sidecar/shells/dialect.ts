@@ -38,15 +38,17 @@ export interface ForegroundLine {
   announce: boolean;
   /** The file with the command's preparation, as a word. */
   prepared: string | undefined;
-  /** Whether the user may have set a trap on ERR. */
-  hasErrorTrap: boolean;
-  /** Whether the shell traces, as far as it says so. */
-  tracing: boolean;
+  /** What the shell said of itself with its last report: its `$-`, or as much as its dialect has it say. */
+  flags: string;
+  /** Whether the user may have set a trap. */
+  mayTrap: boolean;
+  /** Whether this command may set one on the shell's exit. */
+  setsExitTrap: boolean;
   /** Descriptors that the text opens or closes for the whole shell, by number. */
   descriptors: readonly number[];
 }
 
-export type BackgroundLine = Pick<ForegroundLine, 'number' | 'prepared'> & { files: CommandFiles };
+export type BackgroundLine = Pick<ForegroundLine, 'number' | 'prepared' | 'lastStatus'> & { files: CommandFiles };
 
 /**
  * What a kind of shell needs to be told, in its own language. The lines run at the shell's top level: inside a function
@@ -65,7 +67,7 @@ export interface ShellDialect {
   /** Lines that finish the start, restore a snapshot and make the shell report that it is ready. */
   ready(nextNumber: number, restoreFile: string | undefined, bootFile: string): string;
   /** A command as it is written to its file. */
-  commandText(command: string, before: { tracing: boolean; hasErrorTrap: boolean }): string;
+  commandText(command: string, before: { flags: string; lastStatus: number; isBackground: boolean }): string;
   /** Runs a text without a file, if it is so plain that nobody can tell the difference: a file takes a tenth of the time. */
   inline(text: string): string | undefined;
   /** A file's text that gives one command its own directory and variables. */
@@ -86,10 +88,10 @@ export interface ShellDialect {
   again(question: string): string;
   /** Notes that it was given the command, then runs it in a subshell of its own that reports how it ended. */
   background(command: BackgroundLine): string;
-  /** Takes a snapshot of the shell's state. */
-  snapshot(): string;
+  /** Takes a snapshot of the shell's state, as it is after this command. */
+  snapshot(upTo: number): string;
   /** Makes the shell tell whether it can still open what a command needs; nothing where no report would come if it could not. */
-  canOpen(): string | undefined;
+  canOpen(question: number): string | undefined;
 }
 
 /** One word that the shell takes literally. */
@@ -98,11 +100,23 @@ export const quote = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
 /** A file of the session's directory, short: zsh reads its lines a byte at a time. */
 export const inDirectory = (name: string) => `"$__lmp/${name}"`;
 
+/**
+ * Sets `$?` for what follows, unless it is 0 in any case; neither `set -e` nor a trap on ERR takes it for a failure. Redirected,
+ * because the words it needs may be functions of the user's, and what they print is not the command's.
+ */
+export const afterStatus = (status: number) => (status === 0 ? '' : `__lmp_r ${status} >/dev/null&&:;`);
+
+/** Signals that would end what reports a background command. */
+export const outlived = 'HUP TERM USR1 USR2 ALRM';
+
 /** How a line begins that runs a text without a file. */
 export const inlined = "\\eval '";
 
-/** Takes away a user's function called `.`: every command would be given to it, and none run. */
-export const freeDot = '\\unset -f .||:';
+/**
+ * Takes away a user's function called `.`, and a `.` that was disabled: no command could be run any more. Redirected, because
+ * these words may be functions too, and must not read the lines that follow.
+ */
+export const freeDot = '{ \\unset -f .;\\builtin enable .;} </dev/null >/dev/null 2>&1||:';
 
 /** Has a slash in its name, so that a shell takes it for nothing else. */
 export const printfProgram = ['/usr/bin/printf', '/bin/printf'].find((path) => existsSync(path)) ?? 'printf';
@@ -110,7 +124,11 @@ export const printfProgram = ['/usr/bin/printf', '/bin/printf'].find((path) => e
 /** Takes back the directory and variables that were given to one command. */
 export const putBack = '\\eval "$__lmp_undo";__lmp_undo=;';
 
-/** A report that calls nothing by a name the user could have given to a function; it costs a process. `status` sets __lmp_s. */
-export const plainReport = (number: number, control: string, dialect: ShellDialect, status: string) =>
-  `${status}${printfProgram} '\\1=D\\0%s\\0%s\\0%s\\0' ${number} "$__lmp_s" "$PWD" 1<>${quote(control)};` +
-  `${dialect.remember(number)}\n`;
+/**
+ * A report that calls nothing by a name the user could have given to a function; it costs a process. `status` sets __lmp_s.
+ * Only where no program can be run, because more is exported than one can be given, a builtin has to do.
+ */
+export function plainReport(number: number, control: string, dialect: ShellDialect, status: string): string {
+  const record = `'\\1=D\\0%s\\0%s\\0%s\\0' ${number} "$__lmp_s $-" "$PWD" 1<>${quote(control)}`;
+  return `${status}${printfProgram} ${record}||\\builtin printf ${record};${dialect.remember(number)}\n`;
+}

@@ -1,12 +1,16 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, renameSync, utimesSync, writeFileSync } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
+import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { holdAt } from '../../sidecar/checkpoints';
 import type { Engine } from '../../sidecar/engine/engine';
 import { bytesOf, shells, until } from '../helpers/engine';
 import { killedWhileOpening } from '../helpers/held-engine';
 import { type KillableEngine, Succession } from '../helpers/killable-engine';
-import { isAlive, processesHolding, zombies } from '../helpers/processes';
+import { childrenOf, isAlive, processesHolding, statusOf, zombies } from '../helpers/processes';
+
+const hourMs = 3_600_000;
 
 for (const shell of shells) {
   describe(`Adoption, in ${shell}`, () => {
@@ -37,7 +41,7 @@ for (const shell of shells) {
     const appears = (name: string) => until(`${name} is there`, () => existsSync(file(name)));
     /** A command that goes on when its file is removed. */
     const held = (name: string) => `: > ${name}; while [ -e ${name} ]; do sleep 0.01; done`;
-    const letGo = (name: string) => import('node:fs/promises').then(({ rm }) => rm(file(name)));
+    const letGo = (name: string) => rm(file(name));
     const whole = (engine: Engine, commandId: string, timeoutMs = 20_000) => engine.wait({ commandId, timeoutMs });
 
     it('goes on with an idle session: same id, name, shell and state', async () => {
@@ -168,10 +172,19 @@ for (const shell of shells) {
     });
 
     it('still ends a command at its time-out, counted from its start', async () => {
-      const { commandId } = await first.start({ sessionId, command: held('gate'), timeoutMs: 1500 });
+      const { commandId } = await first.start({ sessionId, command: held('gate'), timeoutMs: 2 * hourMs });
       await appears('gate');
-      const engine = await killed();
-      assert.equal((await whole(engine, commandId)).outcome, 'timed_out');
+      await first.kill();
+      beganEarlier(hourMs);
+      const second = await succession.killable();
+      await second.wait({ commandId, timeoutMs: 1 });
+      assert.ok(!readFileSync(journal(), 'utf8').includes('["interrupted"'), 'its time is not over yet');
+      await second.kill();
+      beganEarlier(hourMs);
+      const engine = await succession.next();
+      const { outcome, durationMs } = await whole(engine, commandId);
+      assert.equal(outcome, 'timed_out');
+      assert.ok(durationMs !== undefined && durationMs >= 2 * hourMs, `${durationMs} ms`);
       assert.equal((await engine.run({ sessionId, command: 'echo on' })).stdout, 'on\n');
     });
 
@@ -213,9 +226,7 @@ for (const shell of shells) {
       });
 
       it(`keeps input that came while a snapshot was taken for its command, when ${how}`, async () => {
-        await first.run({ sessionId, command: 'changed=1' });
-        process.kill(shellPid(), 'SIGSTOP');
-        const { commandId } = await first.start({ sessionId, command: 'cat; exit 3', keepStdinOpen: true });
+        const commandId = await waitsForSnapshot({ sessionId, command: 'cat; exit 3', keepStdinOpen: true });
         await first.call('input', { commandId, data: 'one\n' });
         const engine = await departed();
         const more = engine.input({ commandId, data: 'two\n', eof: true });
@@ -226,7 +237,7 @@ for (const shell of shells) {
       });
 
       it(`keeps input, and its end, for a command that has not opened it yet when ${how}`, async () => {
-        process.kill(shellPid(), 'SIGSTOP');
+        await stopShell();
         const { commandId } = await first.start({ sessionId, command: 'cat; (exit 3)', keepStdinOpen: true });
         await noted('["input-kept",1');
         await first.call('input', { commandId, data: 'all\n', eof: true });
@@ -239,7 +250,7 @@ for (const shell of shells) {
       for (const background of [false, true]) {
         const where = background ? 'background' : 'foreground';
         it(`runs a command in the ${where} that the shell had not read yet when ${how}, with all it was given`, async () => {
-          process.kill(shellPid(), 'SIGSTOP');
+          await stopShell();
           const command = 'echo "$given" >> runs; cat; echo "$given"';
           first.ask(background ? 'start' : 'run', {
             ...{ sessionId, command, env: { given: 'yes' } },
@@ -336,9 +347,13 @@ for (const shell of shells) {
 
     it('leaves a time-out to the next one in a planned hand-over', async () => {
       const command = `echo ran >> runs; ${held('gate')}`;
-      const { commandId } = await first.start({ sessionId, command, timeoutMs: 1500 });
+      const timeoutMs = 2000;
+      const { commandId } = await first.start({ sessionId, command, timeoutMs });
+      const startedAt = Date.now();
       await appears('gate');
       await first.call('leave', undefined);
+      assert.ok(!readFileSync(journal(), 'utf8').includes('["interrupted"'), 'it was left before its time was over');
+      await until('its time is over where it was left', () => Date.now() > startedAt + timeoutMs + 100);
       const engine = await succession.next();
       const { outcome } = await whole(engine, commandId);
       assert.equal(outcome, 'timed_out');
@@ -348,9 +363,17 @@ for (const shell of shells) {
 
     it('does not run a command again that ended its shell just before a planned hand-over', async () => {
       const engine = await killed();
-      await engine.start({ sessionId, command: 'echo ran >> runs; sleep 2 & exit 6' });
-      await until('the shell was replaced', () => engine.sessionInfo(sessionId).notes.length > 0);
-      await engine.leave();
+      let leaving: Promise<void> | undefined;
+      holdAt((point) => {
+        if (point === 'shell-replaced') leaving ??= engine.leave();
+      });
+      try {
+        await engine.start({ sessionId, command: 'echo ran >> runs; exit 6' });
+        await until('the shell was replaced', () => leaving !== undefined);
+      } finally {
+        holdAt(undefined);
+      }
+      await leaving;
       const successor = await succession.next();
       const [command] = successor.listCommands({ sessionId }).commands;
       const { outcome, exitCode } = await whole(successor, command?.commandId ?? '');
@@ -406,6 +429,22 @@ for (const shell of shells) {
         });
       }
 
+      for (const point of ['background-sent', 'record-read'] as const) {
+        it(`with a background command at ${point} that cannot have its environment, it is refused and not run`, async () => {
+          await first.run({ sessionId, command: 'readonly fixed=1' });
+          const isHeld = await first.holdAt(point, join(succession.root, 'mark'));
+          const refused = { sessionId, command: 'echo ran >> runs', background: true, env: { fixed: '2' } };
+          first.ask('start', refused);
+          await isHeld();
+          const status = join(succession.runtimeDir, 'sessions', sessionId, 'status');
+          await until('it has ended', () => existsSync(status) && / 125$/m.test(readFileSync(status, 'utf8')));
+          const engine = await killed();
+          await assert.rejects(last(engine), { code: 'invalid_params' });
+          assert.ok(!existsSync(file('runs')));
+          assert.equal((await engine.run({ sessionId, command: 'echo on' })).stdout, 'on\n');
+        });
+      }
+
       it('before it gave the shell a background command that was cancelled since, the command is not run', async () => {
         const isHeld = await first.holdAt('command-noted', join(succession.root, 'mark'));
         first.ask('start', { sessionId, command: 'echo ran >> runs', background: true, timeoutMs: 1 });
@@ -449,7 +488,7 @@ for (const shell of shells) {
       });
 
       it('before an exit code was published, the next one publishes it', async () => {
-        const engine = await heldAt('exit-published', ask('(exit 3)'));
+        const engine = await heldAt('publication-begun', ask('(exit 3)'));
         const { logPath } = await last(engine);
         const exitFile = (logPath ?? '').replace(/log$/, 'exit');
         await until('it is published', () => existsSync(exitFile));
@@ -584,11 +623,19 @@ for (const shell of shells) {
     });
 
     it('knows a command whose output had yet to be given a place when the sidecar was killed', async () => {
+      await first.kill();
+      const bin = join(succession.root, 'bin');
+      await mkdir(bin);
+      // Places are made with it.
+      writeFileSync(join(bin, 'mkfifo'), `#!/bin/sh\ncd '${cwd}' && ${held('making')}\nexit 1\n`, { mode: 0o755 });
+      first = await succession.killable({ PATH: `${bin}:${process.env.PATH}` });
       for (let n = 0; n < 3; n++) await first.start({ sessionId, command: 'sleep 300', background: true });
       const { commandId } = await first.start({ sessionId, command: 'echo ran >> runs; (exit 3)' });
+      await appears('making');
       const engine = await killed();
       assert.equal((await whole(engine, commandId)).exitCode, 3);
       assert.equal(readFileSync(file('runs'), 'utf8'), 'ran\n');
+      await letGo('making');
     });
 
     it('leaves it to the next one to say how a command ended that is being stopped', async () => {
@@ -652,9 +699,63 @@ for (const shell of shells) {
       assert.ok(!existsSync(join(succession.runtimeDir, 'sessions', sessionId)));
     });
 
+    it('ends nothing of a program that has the pid of a background command whose subshell is gone', async () => {
+      const { commandId, pid = 0 } = await first.start({ sessionId, command: 'sleep 300', background: true });
+      await noted('["subshell",1');
+      const subshell = statusOf(pid)?.parent;
+      await first.call('leave', undefined);
+      const other = spawn('bash', ['-c', 'sleep 300 & wait'], { stdio: 'ignore' });
+      const { pid: taken = 0 } = other;
+      try {
+        await until('the other program has a child', () => childrenOf(taken).length === 1);
+        const [child = 0] = childrenOf(taken);
+        for (const one of [subshell ?? 0, pid, ...childrenOf(pid)]) process.kill(one, 'SIGKILL');
+        await until('the command is gone', () => !isAlive(pid));
+        const text = readFileSync(journal(), 'utf8').replace(
+          `["subshell",1,{"pid":${subshell},`,
+          `["subshell",1,{"pid":${taken},`,
+        );
+        assert.ok(text.includes(`{"pid":${taken},`));
+        writeFileSync(journal(), `${text}["interrupted",1,"cancelled"]\n`);
+        const engine = await succession.next();
+        assert.equal((await whole(engine, commandId)).outcome, 'cancelled');
+        assert.deepEqual([isAlive(taken), isAlive(child)], [true, true]);
+        process.kill(child, 'SIGKILL');
+      } finally {
+        other.kill('SIGKILL');
+      }
+    });
+
     const noted = (record: string) =>
       until(`${record} is noted`, () => readFileSync(journal(), 'utf8').includes(record));
     const journal = () => join(succession.runtimeDir, 'sessions', sessionId, 'journal');
+    /** As if the one command had begun so much earlier. Nobody but a sidecar that is to come may know of it. */
+    const beganEarlier = (byMs: number) => {
+      const earlier = (_: string, before: string, began: string) => `${before}${Number(began) - byMs}`;
+      const text = readFileSync(journal(), 'utf8');
+      writeFileSync(journal(), text.replace(/("monotonic":)(-?\d+)/g, earlier));
+    };
+    const stopShell = async () => {
+      const pid = shellPid();
+      process.kill(pid, 'SIGSTOP');
+      // Until then it may still read what it is sent.
+      await until('the shell is stopped', () => statusOf(pid)?.state === 'T');
+    };
+    /** Starts a command that may end the shell, which is stopped and so does not save its state before. */
+    const waitsForSnapshot = async (params: Parameters<KillableEngine['start']>[0]): Promise<string> => {
+      const text = join(succession.runtimeDir, 'sessions', sessionId, 'c');
+      for (let times = 0; times < 20; times++) {
+        await first.run({ sessionId, command: 'changed=1' });
+        await stopShell();
+        const { commandId } = await first.start(params);
+        const isBegun = readFileSync(journal(), 'utf8').includes(`["began",${commandId.split(':')[1]},`);
+        if (isBegun && !readFileSync(text, 'utf8').includes(params.command)) return commandId;
+        // The session was idle for so long that its state was saved before, or was about to be.
+        process.kill(shellPid(), 'SIGCONT');
+        await first.call('cancel', { commandId });
+      }
+      throw new Error('The machine was too slow every time.');
+    };
     const sessionDirectories = () => readdirSync(join(succession.runtimeDir, 'sessions'));
     const shellPid = (): number => {
       const condition = readFileSync(journal(), 'utf8')

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
+import { constants } from 'node:os';
 import { join } from 'node:path';
 import { bytesOf, fails, forEachShell, isOutput, OpenedEngine, shells, until } from '../helpers/engine';
 import { fixture } from '../helpers/fixtures';
 import { parsePrefixLog } from '../helpers/prefix-log';
-import { isAlive } from '../helpers/processes';
+import { isAlive, statusOf } from '../helpers/processes';
 
 const background = true;
 
@@ -23,6 +24,16 @@ forEachShell('Background commands', (suite) => {
     const command = await session.start(`f; hi; echo $e; printf "[%s]" "\${list[@]}"; pwd`, { background });
     const { outcome, exitCode, stdout, stderr } = await command.wait();
     assert.deepEqual([outcome, exitCode, stdout, stderr], ['exited', 0, 'f mine\nhi\nshared\n[a][b c]/\n', '']);
+  });
+
+  it('see the exit code of the command before them, and leave it to the next', async () => {
+    const { session } = suite;
+    await session.run("set -e; trap 'echo failed' ERR; (exit 7) || :; set +e; (exit 7)");
+    for (const overrides of [{}, { cwd: '/' }]) {
+      const { stdout, exitCode } = await (await session.start('echo $?', { background, ...overrides })).wait();
+      assert.deepEqual([stdout, exitCode], ['7\n', 0]);
+    }
+    await session.expect('echo $?', { stdout: '7\n' });
   });
 
   it('leave the state of the session alone', async () => {
@@ -94,13 +105,14 @@ forEachShell('Background commands', (suite) => {
 
   it('end although a job goes on, and what that prints later is still theirs', async () => {
     const { session } = suite;
-    const command = await session.start('{ until [ -e go ]; do sleep 0.01; done; echo late; } & echo now; exit 3', {
+    const command = await session.start('mkfifo go; { read -r line <go; echo late; } & echo now; exit 3', {
       background,
     });
     const { exitCode, stdout, heldOpenBy = [], logPath = '' } = await command.wait();
-    assert.deepEqual([exitCode, stdout, heldOpenBy.length > 0], [3, 'now\n', true]);
+    const holders = heldOpenBy.map(({ command }) => command);
+    assert.deepEqual([exitCode, stdout, holders], [3, 'now\n', [`${suite.shell} (a subshell)`]]);
     assert.ok(!existsSync(logPath.replace(/log$/, 'labelers.done')), 'more may come');
-    await writeFile(join(session.cwd, 'go'), '');
+    await writeFile(join(session.cwd, 'go'), '\n');
     await until('its output is final', () => existsSync(logPath.replace(/log$/, 'labelers.done')));
     assert.equal(parsePrefixLog(await readFile(logPath)).stdout.toString(), 'now\nlate\n');
     assert.equal(await command.stdout(), 'now\nlate\n');
@@ -199,6 +211,29 @@ forEachShell('Background commands', (suite) => {
     await suite.session.expect('echo next', { stdout: 'next\n' });
   });
 
+  it('are what is signalled by the pid they were started with, and tell of that', async () => {
+    const { session } = suite;
+    for (const signal of ['SIGTERM', 'SIGUSR1', 'SIGKILL'] as const) {
+      const command = await session.start('echo ready; while :; do :; done', { background });
+      await command.wait([{ output: 'ready' }]);
+      assert.ok(command.pid !== undefined);
+      process.kill(command.pid, signal);
+      const { outcome, signal: told, exitCode } = await command.wait();
+      assert.deepEqual([outcome, told, exitCode], ['signaled', signal, 128 + constants.signals[signal]]);
+    }
+  });
+
+  it('are reported by what outlives a signal to every shell there is', async () => {
+    const { session } = suite;
+    const command = await session.start('echo waits; until [ -e gate ]; do sleep 0.01; done; exit 7', { background });
+    await command.wait([{ output: 'waits' }]);
+    const parent = statusOf(command.pid ?? 0)?.parent ?? 0;
+    for (const signal of ['SIGHUP', 'SIGTERM', 'SIGUSR1'] as const) process.kill(parent, signal);
+    await session.run(': > gate');
+    const { outcome, exitCode } = await command.wait();
+    assert.deepEqual([outcome, exitCode], ['exited', 7]);
+  });
+
   it('stream bytes unchanged', async () => {
     const { opened, session } = suite;
     const command = await session.start("printf '\\377\\000\\001\\001\\001'", { background });
@@ -222,6 +257,23 @@ describe('The number of background commands', () => {
         await first.cancel();
         const command = await session.start('echo room', { background });
         assert.equal((await command.wait()).stdout, 'room\n');
+      } finally {
+        await opened.dispose();
+      }
+    });
+
+    it(`is bounded also while they wait for their turn, in ${shell}`, async () => {
+      const opened = await OpenedEngine.open({ limits: { maxBackgroundCommands: 2 } });
+      try {
+        const session = await opened.session(shell);
+        const before = await session.start('sleep 300');
+        const first = await session.start('sleep 300', { background });
+        await session.start('sleep 300', { background });
+        await fails(() => session.start('sleep 300', { background }), 'overloaded');
+        await first.cancel();
+        await session.start('sleep 300', { background });
+        await before.cancel();
+        await until('both run', () => session.info().backgroundCount === 2);
       } finally {
         await opened.dispose();
       }

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
+import { mkdir, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ErrorCode } from '../../protocol/errors';
-import { fails, forEachShell } from '../helpers/engine';
+import { fails, forEachShell, until } from '../helpers/engine';
 
 type Fields = Record<string, unknown>;
 
@@ -134,13 +134,28 @@ forEachShell('Bad input', (suite) => {
     await session.expect('echo next', { stdout: 'next\n' });
   });
 
-  it('answers a queued command whose directory is not one', async () => {
+  it('answers a queued command whose directory is not one before it would be its turn', async () => {
     const { session } = suite;
-    const running = await session.start('echo ready; until [ -e go ]; do sleep 0.01; done');
-    await running.wait([{ output: 'ready' }]);
-    const refused = fails(() => session.run('touch ran', { cwd: '/no/such/directory' }), 'cwd_not_found');
+    const running = await session.start('until [ -e go ]; do sleep 0.01; done');
+    await fails(() => session.run('touch ran', { cwd: '/no/such/directory' }), 'cwd_not_found');
+    assert.deepEqual([session.info().runningCommand?.commandId, session.info().queued], [running.id, 0]);
+    await writeFile(join(session.cwd, 'go'), '');
+    await running.wait();
+    await session.expect('ls', { stdout: 'go\n' });
+  });
+
+  it('answers a command whose directory went away before its turn came, and runs nothing', async () => {
+    const { session } = suite;
+    const lent = join(session.cwd, 'lent');
+    await mkdir(lent);
+    const running = await session.start('until [ -e go ]; do sleep 0.01; done');
+    const refused = fails(() => session.run(`touch '${session.cwd}/ran'`, { cwd: lent }), 'cwd_not_found');
+    await until('it is queued', () => session.info().queued === 1);
+    await rmdir(lent);
     await writeFile(join(session.cwd, 'go'), '');
     await refused;
+    await running.wait();
     await session.expect('ls', { stdout: 'go\n' });
+    assert.deepEqual([session.info().pid, session.info().restarts], [session.created.pid, 0]);
   });
 });

@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, lstatSync, readdirSync, readFileSync } from 'node:fs';
+import fs, { existsSync, lstatSync, readdirSync, readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { mock } from 'node:test';
 import { Engine } from '../../sidecar/engine/engine';
 import { forEachShell, OpenedEngine, type OpenedSession, shells, until } from '../helpers/engine';
 import { fixture } from '../helpers/fixtures';
-import { isAlive, openDescriptors, processesHolding, processesMarked, zombies } from '../helpers/processes';
+import { childrenOf, isAlive, openDescriptors, processesHolding, processesMarked, zombies } from '../helpers/processes';
 import { programs } from '../helpers/sidecar';
 
 const long = process.env.LIMPET_LONG === '1';
@@ -114,7 +115,7 @@ forEachShell('Clean-up', (suite) => {
     const behind = await session.start(fixture('ignores-signals.sh'), { background: true });
     await behind.wait([{ output: 'ready' }]);
     const front = await session.start(`echo ready; yes | cat | tail`);
-    await front.wait([{ output: 'ready' }], 200);
+    assert.equal((await front.wait([{ output: 'ready' }])).met, 'output');
     await session.destroy();
     assert.deepEqual(processesMarked(mark), []);
   });
@@ -198,6 +199,21 @@ forEachShell('Clean-up', (suite) => {
       await engine.dispose();
     }
     await until('every descriptor is back', () => openDescriptors().length <= descriptors.length);
+  });
+
+  it('has no child any more once it has closed, not even a dead one', async () => {
+    const others = childrenOf(process.pid);
+    const engine = await OpenedEngine.open();
+    try {
+      await engine.session(suite.shell);
+      await engine.engine.close();
+      assert.deepEqual(
+        childrenOf(process.pid).filter((pid) => !others.includes(pid)),
+        [],
+      );
+    } finally {
+      await engine.dispose();
+    }
   });
 
   it('leaves nothing when a session can not be created', async () => {
@@ -295,6 +311,29 @@ describe('An engine beside others', () => {
     }
     await open();
     assert.deepEqual(half.filter(existsSync), []);
+  });
+
+  it('sweeps all that dead ones left with few looks at the processes of the machine', async () => {
+    const names = Array.from({ length: 40 }, (_, n) => `s-${String(n).padStart(8, '0')}`);
+    const directories = names.map((name) => join(root, 'run', 'sessions', name));
+    for (const directory of directories) {
+      await mkdir(directory, { recursive: true, mode: 0o700 });
+      await writeFile(join(directory, 'owner'), '"nobody"');
+    }
+    const left = spawn('sh', ['-c', 'exec sleep 300 < "$0/owner"', directories.at(-1) ?? ''], { stdio: 'ignore' });
+    children.push(left);
+    await until('it holds a file', () => processesHolding(directories.at(-1) ?? '').includes(left.pid ?? 0));
+    const ended = once(left, 'exit');
+    const reading = mock.method(fs, 'readdirSync');
+    try {
+      await open();
+      const looks = reading.mock.calls.filter(({ arguments: [path] }) => path === '/proc').length;
+      assert.ok(looks < directories.length, `${looks} looks`);
+    } finally {
+      reading.mock.restore();
+    }
+    assert.deepEqual(directories.filter(existsSync), []);
+    await ended;
   });
 
   it('leaves alone what a living one is just making', async () => {

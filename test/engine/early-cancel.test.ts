@@ -7,12 +7,13 @@ import { isAlive, statusOf } from '../helpers/processes';
 
 forEachShell('Cancelling what has hardly begun', (suite) => {
   const ran = () => existsSync(join(suite.session.cwd, 'ran'));
-  const stopShell = async () => {
+  /** Nothing else happens in the engine meanwhile. */
+  const stopShellNow = () => {
     const { pid } = suite.session.info();
     assert.ok(pid !== null);
     process.kill(pid, 'SIGSTOP');
     // Until then it may still read what it is sent.
-    await until('the shell is stopped', () => statusOf(pid)?.state === 'T');
+    while (statusOf(pid)?.state !== 'T');
     return () => process.kill(pid, 'SIGCONT');
   };
   const commandsOf = () => suite.opened.engine.listCommands({ sessionId: suite.session.id }).commands;
@@ -33,8 +34,10 @@ forEachShell('Cancelling what has hardly begun', (suite) => {
   it('keeps a command from running for which a snapshot is being taken', async () => {
     const { session } = suite;
     await session.run('changed=1');
-    const goOn = await stopShell();
+    // All at once: a snapshot that is taken because the session is idle would come first.
+    const goOn = stopShellNow();
     const command = await session.start(': > ran; exit');
+    assert.equal(commandsOf().at(-1)?.state, 'running');
     const cancelling = command.cancel();
     goOn();
     assert.equal((await cancelling).outcome, 'cancelled');
@@ -44,7 +47,7 @@ forEachShell('Cancelling what has hardly begun', (suite) => {
 
   it('ends a command in the background that the shell had just been given', async () => {
     const { opened, session } = suite;
-    const goOn = await stopShell();
+    const goOn = stopShellNow();
     const starting = opened.engine.start({
       ...{ sessionId: session.id, background: true },
       command: ': > ran; sleep 300',

@@ -1,5 +1,14 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Journal } from '../../sidecar/engine/journal';
@@ -74,6 +83,38 @@ describe('A session’s journal', () => {
     journal.rewrite();
     assert.equal(written(), 'one\ntwo\n');
     assert.equal(troubles, 0);
+    journal.close();
+  });
+
+  it('is written as it is told, since all of it may be more than a string can hold', () => {
+    const line = 'x'.repeat(2 * 1024 * 1024);
+    const sizes: number[] = [];
+    function* everything() {
+      for (let n = 0; n < 3; n++) {
+        yield line;
+        sizes.push(statSync(`${path}.new`).size);
+      }
+    }
+    const journal = new Journal(path, everything, () => troubles++);
+    journal.rewrite();
+    const each = line.length + 1;
+    assert.deepEqual([...sizes, statSync(path).size], [each, 2 * each, 3 * each, 3 * each]);
+    journal.close();
+  });
+
+  it('stays as it is when it cannot be told anew', () => {
+    let isTold = false;
+    function* everything() {
+      if (isTold) throw new RangeError('Invalid string length');
+      isTold = true;
+      yield 'one';
+    }
+    const journal = new Journal(path, everything, () => troubles++);
+    journal.rewrite();
+    journal.noteLine('two');
+    journal.rewrite();
+    assert.equal(written(), 'one\ntwo\n');
+    assert.deepEqual([existsSync(`${path}.new`), troubles], [false, 0]);
     journal.close();
   });
 

@@ -3,7 +3,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import type { Outcome } from '../../protocol/values';
-import { forEachShell, type OpenedSession } from '../helpers/engine';
+import { forEachShell, type OpenedSession, timesOut } from '../helpers/engine';
 
 /** What a session should remember, as simply as it can be said. */
 interface Model {
@@ -22,9 +22,11 @@ interface Ended {
 
 /** The little of a session that the property needs, so that a broken one can take its place. */
 interface Subject {
-  run(command: string, timeoutMs?: number): Promise<Ended>;
-  /** Starts a command, waits until it has said "ready", and cancels it. */
+  run(command: string): Promise<Ended>;
+  /** Runs a command that then says "ready" and hangs, and cancels it. */
   cancel(command: string): Promise<Ended>;
+  /** Runs a command that then says "ready" and hangs, until its time is over. */
+  timeOut(command: string): Promise<Ended>;
   restarts(): number;
 }
 
@@ -82,7 +84,7 @@ const show = [
   'pwd',
 ].join('; ');
 
-function shown(model: Model, root: string): string {
+function shown(model: Model): string {
   const variable = (n: string, exportedOnly: boolean) => {
     const known = model.variables.get(n);
     return `${n}=[${known === undefined || (exportedOnly && !known.exported) ? 'unset' : known.value}]`;
@@ -91,7 +93,6 @@ function shown(model: Model, root: string): string {
     ...names.map((n) => variable(n, false)),
     ...names.map((n) => variable(n, true)),
     ...names.map((n) => model.functions.get(n) ?? 'none'),
-    `${join(root, model.directory)}\n`,
   ].join('');
 }
 
@@ -141,8 +142,7 @@ async function apply(step: Action, subject: Subject, model: Model, root: string)
     case 'time out':
     case 'cancel': {
       const change = step.change === 'cd' ? `cd ${path(step.to)}` : `${step.name}=${quote(step.value)}`;
-      const command = `${change}; echo ready; sleep 300; ${names.map((n) => `${n}=no`).join('; ')}`;
-      const { outcome, stdout } = await (step.do === 'cancel' ? subject.cancel(command) : subject.run(command, 250));
+      const { outcome, stdout } = await (step.do === 'cancel' ? subject.cancel(change) : subject.timeOut(change));
       assert.deepEqual([outcome, stdout], [step.do === 'cancel' ? 'cancelled' : 'timed_out', 'ready\n']);
       if (step.change === 'cd') model.directory = step.to;
       else assign(false, step.name, step.value);
@@ -155,20 +155,34 @@ async function agrees(actions: Action[], subject: Subject, root: string): Promis
   for (const step of actions) {
     await apply(step, subject, model, root);
     const { outcome, stdout } = await subject.run(show);
-    assert.deepEqual([outcome, stdout, subject.restarts()], ['exited', shown(model, root), model.restarts]);
+    const at = stdout.lastIndexOf(root);
+    assert.deepEqual(
+      { outcome, shown: stdout.slice(0, at), directory: stdout.slice(at), restarts: subject.restarts() },
+      {
+        ...{ outcome: 'exited', shown: shown(model), directory: `${join(root, model.directory)}\n` },
+        restarts: model.restarts,
+      },
+    );
   }
 }
 
+/** Does nothing more until it is stopped. */
+const hang = `sleep 300; ${names.map((n) => `${n}=no`).join('; ')}`;
+
 const real = (session: OpenedSession): Subject => ({
-  run: (command, timeoutMs = 20_000) => session.run(command, { timeoutMs }),
+  run: (command) => session.run(command, { timeoutMs: 20_000 }),
   restarts: () => session.info().restarts,
   async cancel(command) {
-    const started = await session.start(command);
+    const started = await session.start(`${command}; echo ready; ${hang}`);
     await started.wait([{ output: 'ready\n' }]);
     await started.cancel();
     const { outcome = 'exited', exitCode = null, stdout = '' } = await started.wait();
     return { outcome, exitCode, stdout };
   },
+  timeOut: (command) =>
+    timesOut(session.cwd, (reached, timeoutMs) =>
+      session.run(`${command}; echo ready; ${reached}; ${hang}`, { timeoutMs }),
+    ),
 });
 
 /** Forgets the directory when a command times out. */
@@ -176,9 +190,9 @@ const forgetful = (session: OpenedSession): Subject => {
   const sound = real(session);
   return {
     ...sound,
-    async run(command, timeoutMs) {
-      const ended = await sound.run(command, timeoutMs);
-      if (ended.outcome === 'timed_out') await sound.run(`cd ${quote(session.cwd)}`);
+    async timeOut(command) {
+      const ended = await sound.timeOut(command);
+      await sound.run(`cd ${quote(session.cwd)}`);
       return ended;
     },
   };
@@ -203,9 +217,15 @@ forEachShell('A session and a simple model of it', (suite) => {
 
   it('disagree when the session has a bug: the model finds a directory forgotten at a time-out', async function () {
     this.timeout(120_000);
-    const { failed, counterexample } = await fc.check(property(forgetful), { numRuns: 100, endOnFailure: true });
+    const { failed, counterexample, errorInstance } = await fc.check(property(forgetful), {
+      ...{ numRuns: 100, endOnFailure: true },
+    });
     assert.ok(failed, 'the bug is found');
     const [actions = []] = counterexample ?? [];
     assert.ok(actions.some((step) => step.do === 'time out'));
+    assert.ok(errorInstance instanceof assert.AssertionError, String(errorInstance));
+    const { actual, expected } = errorInstance as { actual: { directory: string }; expected: { directory: string } };
+    assert.notEqual(actual.directory, expected.directory);
+    assert.deepEqual({ ...actual, directory: expected.directory }, expected, 'nothing but the directory differs');
   });
 });

@@ -3,9 +3,10 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
+import { mock } from 'node:test';
 import fc from 'fast-check';
 import type { Limits } from '../../protocol/limits';
-import { LogStore } from '../../sidecar/output/log-store';
+import { type LogLimits, LogStore } from '../../sidecar/output/log-store';
 import { bytesOf, fails, forEachShell, isOutput, OpenedEngine, until } from '../helpers/engine';
 import { parsePrefixLog } from '../helpers/prefix-log';
 
@@ -16,6 +17,8 @@ function isMarkedFinal(logPath: string): boolean {
   const id = basename(logPath, '.log');
   return readdirSync(dirname(logPath)).some((name) => name.startsWith(id) && name.endsWith('labelers.done'));
 }
+
+const namesIn = (directory: string) => readdirSync(directory).toSorted();
 
 const joined = (chunks: ReadonlyArray<{ data: string }>) => chunks.map(({ data }) => data).join('');
 
@@ -100,13 +103,23 @@ forEachShell('The output store', (suite) => {
       });
       let logPath = '';
       for (let time = 0; time < 60; time++) ({ logPath } = await session.run("sh -c 'exit 17'"));
-      await until('all are published', () => exitFiles().length === 60);
+      await until('all are published', () => exitFiles().length === 60 && isMarkedFinal(logPath));
       running = false;
       await watching;
       assert.deepEqual([...new Set(seen)], ['17']);
       assert.deepEqual(
-        readdirSync(dirname(logPath)).filter((name) => /tmp|temp|~/.test(name)),
-        [],
+        // What is written aside before it gets its name is among the files that are linked to.
+        [dirname(logPath), join(fresh.stateDir, 'published')].map((directory) => namesIn(directory)),
+        [
+          Array.from({ length: 60 }, (_, index) => [
+            `${index + 1}.exit`,
+            `${index + 1}.labelers.done`,
+            `${index + 1}.log`,
+          ])
+            .flat()
+            .toSorted(),
+          ['17', 'empty'],
+        ],
       );
     } finally {
       await fresh.dispose();
@@ -241,27 +254,23 @@ forEachShell('The output store', (suite) => {
     const { session, opened } = suite;
     const command = await session.start('head -c 20000000 /dev/zero', { background: true });
     const received: Record<'slow' | 'fast', number> = { slow: 0, fast: 0 };
-    const give = new AbortController();
-    const slow = opened.engine
-      .follow(
-        { commandId: command.id },
-        async (event) => {
-          received.slow += isOutput(event) ? bytesOf([event]).length : event.droppedBytes;
-          await new Promise((resolve) => setTimeout(resolve, 2));
-        },
-        give.signal,
-      )
-      .then(
-        () => true,
-        () => false,
-      );
+    let goOn: () => void = () => {};
+    const mayGoOn = new Promise<void>((resolve) => {
+      goOn = resolve;
+    });
+    const slow = opened.engine.follow({ commandId: command.id }, async (event) => {
+      received.slow += isOutput(event) ? bytesOf([event]).length : event.droppedBytes;
+      await mayGoOn;
+    });
     await opened.engine.follow({ commandId: command.id }, (event) => {
       received.fast += isOutput(event) ? bytesOf([event]).length : event.droppedBytes;
     });
     assert.equal(received.fast, 20_000_000);
     assert.equal((await command.wait()).stdoutBytes, 20_000_000);
     await session.expect('echo next', { stdout: 'next\n' });
-    assert.ok(await slow);
+    assert.ok(received.slow > 0 && received.slow <= 65_536, `the slow one has one piece, of ${received.slow} bytes`);
+    goOn();
+    await slow;
     assert.equal(received.slow, 20_000_000);
   });
 
@@ -322,16 +331,48 @@ describe('The caps of the output store', () => {
       fromSeq: 0,
       maxBytes: 10_000_000,
     });
-    assert.ok(droppedBytes > 0, 'what is missing is counted');
+    assert.equal(droppedBytes, result.stdoutBytes - parsePrefixLog(await readFile(result.logPath)).stdout.length);
     await session.expect('echo next', { stdout: 'next\n' });
   });
 
-  it('bound how many logs there are: the oldest go first', async () => {
+  it('leave the end of a result as it was, and count exactly what is missing of one that is read back', async () => {
+    const session = await (await open({ maxLogBytesPerCommand: 200_000 })).session('bash');
+    const { engine } = session;
+    const printed = "for digit in 1 2 3 4 5 6; do head -c 100000 /dev/zero | tr '\\0' $digit; done";
+    const { commandId, stdout, logPath } = await session.run(printed, { maxOutputBytes: 20 });
+    const notice = (bytes: number, where: string) => `\n[limpet: ${bytes} bytes of stdout left out here; ${where}]\n`;
+    const inPart = `exec.output with command_id "${commandId}" has what of them is in the log`;
+    assert.equal(stdout, '1'.repeat(10) + notice(599_980, inPart) + '6'.repeat(10));
+    // By then a text of which the log has everything is not at hand any more.
+    for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => setImmediate(resolve));
+    assert.equal((await engine.wait({ commandId })).stdout, stdout);
+    const readBack = async (maxOutputBytes: number) => {
+      const told = await engine.wait({ commandId, maxOutputBytes });
+      return [told.stdout, told.stdoutBytes, told.truncated?.stdout];
+    };
+    const logged = parsePrefixLog(await readFile(logPath)).stdout.toString();
+    const unlogged = notice(600_000 - logged.length, 'they are in no log');
+    assert.deepEqual(await readBack(1_000_000), [logged + unlogged, 600_000, true]);
+    const cut = logged.slice(0, 10) + notice(logged.length - 20, inPart) + logged.slice(-10);
+    assert.deepEqual(await readBack(20), [cut + unlogged, 600_000, true]);
+  });
+
+  /** A store of logs in a directory of its own. */
+  const withLogs = async (limits: LogLimits, work: (logs: LogStore, directory: string) => void, most?: number) => {
     const directory = await mkdtemp(join(tmpdir(), 'limpet-test-'));
-    const limits = { maxLogBytesPerCommand: 1000, maxLogBytesTotal: 10_000 };
-    const logs = new LogStore({ stateDir: directory, runtimeDir: directory }, limits, 3);
+    const logs = new LogStore({ stateDir: directory, runtimeDir: directory }, limits, most);
     try {
       logs.makeDirectory('s-1');
+      work(logs, join(directory, 'sessions', 's-1'));
+    } finally {
+      logs.dispose();
+      await rm(directory, { recursive: true, force: true });
+    }
+  };
+  const files = (number: number) => ['exit', 'labelers.done', 'log'].map((ending) => `${number}.${ending}`);
+
+  it('bound how many logs there are: the oldest go first', async () => {
+    const bounds = (logs: LogStore, directory: string) => {
       for (let number = 1; number <= 5; number++) {
         const log = logs.create('s-1', number);
         log.append('stdout', Buffer.from('a\n'));
@@ -339,12 +380,80 @@ describe('The caps of the output store', () => {
         logs.publishExit(log, 0);
         logs.publishEnd(log);
       }
-      const files = (number: number) => ['exit', 'labelers.done', 'log'].map((ending) => `${number}.${ending}`);
-      assert.deepEqual(readdirSync(join(directory, 'sessions', 's-1')).toSorted(), [3, 4, 5].flatMap(files));
+      assert.deepEqual(readdirSync(directory).toSorted(), [3, 4, 5].flatMap(files));
+    };
+    await withLogs({ maxLogBytesPerCommand: 1000, maxLogBytesTotal: 10_000 }, bounds, 3);
+  });
+
+  it('go when they are older than seven days, also while the sidecar runs', async () => {
+    const days = (count: number) => count * 24 * 3_600_000;
+    mock.timers.enable({ apis: ['setTimeout', 'Date'], now: days(20_000) });
+    try {
+      await withLogs({ maxLogBytesPerCommand: 1000, maxLogBytesTotal: 10_000 }, (logs, directory) => {
+        logs.makeDirectory('s-2');
+        logs.clearOut();
+        const finish = (sessionId: string, number: number) => {
+          const log = logs.create(sessionId, number);
+          log.append('stdout', Buffer.from('a\n'));
+          logs.finish(log);
+          logs.publishExit(log, 0);
+          logs.publishEnd(log);
+        };
+        finish('s-1', 1);
+        finish('s-2', 1);
+        logs.leave('s-2');
+        const running = logs.create('s-1', 2);
+        running.append('stdout', Buffer.from('a\n'));
+        running.save();
+        mock.timers.tick(days(4));
+        finish('s-1', 3);
+        assert.deepEqual(readdirSync(directory).toSorted(), [...files(1), '2.log', ...files(3)]);
+        mock.timers.tick(days(4));
+        assert.deepEqual(
+          [readdirSync(directory).toSorted(), readdirSync(dirname(directory))],
+          [['2.log', ...files(3)], ['s-1']],
+        );
+        mock.timers.tick(days(4));
+        assert.deepEqual(readdirSync(directory), ['2.log']);
+        logs.finish(running);
+        mock.timers.tick(days(8));
+        assert.deepEqual(readdirSync(directory), []);
+      });
     } finally {
-      logs.dispose();
-      await rm(directory, { recursive: true, force: true });
+      mock.timers.reset();
     }
+  });
+
+  it('count no output that could not be written', async () => {
+    await withLogs({ maxLogBytesPerCommand: 40_000, maxLogBytesTotal: 40_000 }, (logs) => {
+      const piece = Buffer.alloc(10_000, 'a');
+      for (let number = 1; number <= 10; number++) {
+        // It has no directory: a little is taken all the same, until the file is to be made.
+        const log = logs.create('s-2', number);
+        const ends = [log.append('stdout', piece), log.append('stdout', piece), log.append('stdout', piece)];
+        assert.deepEqual(
+          [ends, log.stopped],
+          [[10_004, undefined, undefined], 'the log could not be written (ENOENT)'],
+        );
+      }
+      const log = logs.create('s-1', 1);
+      assert.deepEqual([log.append('stdout', Buffer.alloc(39_000, 'a')), log.stopped], [39_004, undefined]);
+    });
+  });
+
+  it('leave nothing of a log that had to make room before it was told how its command ended', async () => {
+    await withLogs({ maxLogBytesPerCommand: 1000, maxLogBytesTotal: 1000 }, (logs, directory) => {
+      const [first, second] = [logs.create('s-1', 1), logs.create('s-1', 2)];
+      first.append('stdout', Buffer.alloc(600, 'a'));
+      logs.finish(first);
+      second.append('stdout', Buffer.alloc(600, 'a'));
+      logs.finish(second);
+      for (const log of [first, second]) {
+        logs.publishExit(log, 0);
+        logs.publishEnd(log);
+      }
+      assert.deepEqual(readdirSync(directory).toSorted(), files(2));
+    });
   });
 
   it('bound all logs together: the oldest finished ones go first, a running one stays', async () => {
@@ -357,8 +466,16 @@ describe('The caps of the output store', () => {
       paths.push((await session.run('seq 1 80000')).logPath);
       assert.ok(sizeOfLogs(engine) <= 2_000_000, `${sizeOfLogs(engine)} bytes after ${n + 1} commands`);
     }
+    const goneResult = [
+      '\n[limpet: 468894 bytes of stdout left out here; they are in no log]\n',
+      { stdout: true, stderr: false },
+      ['Its log had to make room for others, or somebody removed it; 468894 bytes are missing.'],
+    ];
     // Each takes about 700 kB.
     assert.deepEqual(paths.filter(existsSync), paths.slice(-2), 'only the newest are there');
+    const [oldest] = session.engine.listCommands({ sessionId: session.id }).commands.filter((c) => !c.background);
+    const { stdout, truncated, notes } = await session.engine.wait({ commandId: oldest?.commandId ?? '' });
+    assert.deepEqual([stdout, truncated, notes], goneResult);
     assert.equal(await running.stdout(), 'precious\n');
     await running.cancel();
   });
@@ -374,8 +491,10 @@ describe('The caps of the output store', () => {
     const beside = await session.run('seq 1 50000');
     assert.deepEqual([beside.exitCode, beside.stdoutBytes], [0, 288_894], 'a command beside it is answered whole');
     assert.match(beside.notes.join(), refused);
+    // Who asks later is answered from the log.
+    const ending = large.wait();
     await writeFile(join(session.cwd, 'go'), '');
-    const { exitCode, stdoutBytes, stdout = '', notes = [] } = await large.wait();
+    const { exitCode, stdoutBytes, stdout = '', notes = [] } = await ending;
     assert.deepEqual([exitCode, stdoutBytes], [0, 3_388_899]);
     assert.ok(stdout.endsWith('\n500000\nend\n'), 'the tail is there all the same');
     assert.match(notes.join(), refused);

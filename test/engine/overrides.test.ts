@@ -24,6 +24,51 @@ forEachShell("A command's own variables", (suite) => {
     }
   });
 
+  it('are exported afterwards only if they were before', async () => {
+    const { session } = suite;
+    await session.run('plain=own; export seen=own; export empty; typeset -A map; map[k]=v');
+    await session.expect('echo $empty', { stdout: 'lent\n' }, { env: { empty: 'lent' } });
+    await session.expect(`echo "<$empty>" "\${map[k]}"`, { stdout: '<> v\n' });
+    await session.expect(
+      "sh -c 'echo $plain $seen'",
+      { stdout: 'lent lent\n' },
+      { env: { plain: 'lent', seen: 'lent' } },
+    );
+    await session.expect('echo $plain $seen; sh -c \'echo "<$plain> $seen"\'', { stdout: 'own own\n<> own\n' });
+  });
+
+  for (const name of ['eval', 'unset']) {
+    it(`are refused where ${name} is not what it seems, and nothing is run or left behind`, async () => {
+      const { session } = suite;
+      await session.run(`mkdir own; ${suite.shell === 'zsh' ? 'disable' : 'enable -n'} ${name}`);
+      const { message } = await fails(() => session.run('touch ran', { env: { ONLY_HERE: 'x' } }), 'invalid_params');
+      assert.match(message, /disabled builtin/);
+      await fails(() => session.run('touch ran', { cwd: `${session.cwd}/own` }), 'invalid_params');
+      await session.expect('echo "<$ONLY_HERE>"; ls . own', { stdout: '<>\n.:\nown\n\nown:\n' });
+    });
+  }
+
+  if (suite.shell === 'bash') {
+    it('are refused where a function is called command', async () => {
+      const { session } = suite;
+      await session.run('command() { echo hijacked; }');
+      await fails(() => session.run('touch ran', { env: { ONLY_HERE: 'x' } }), 'invalid_params');
+      await fails(() => session.run('touch ran', { cwd: '/usr' }), 'invalid_params');
+      await session.expect('ls; pwd', { stdout: `${session.cwd}\n` });
+    });
+  }
+
+  it('that cannot be set keep a command in the background from being run', async () => {
+    const { session } = suite;
+    await session.run('readonly fixed=1');
+    // Whoever starts it is told, if it is known by then; otherwise whoever waits for it.
+    const refused = async () => (await session.start('touch ran', { background: true, env: { fixed: '2' } })).wait();
+    const { message } = await fails(refused, 'invalid_params');
+    assert.match(message, /env names a variable that cannot be set/);
+    await session.expect('ls', { stdout: '' });
+    assert.equal(session.info().backgroundCount, 0);
+  });
+
   it('are refused where they would change the shell itself', async () => {
     const { session } = suite;
     const own = suite.shell === 'zsh' ? ['UID', 'EUID', 'GID', 'EGID', 'USERNAME'] : ['UID', 'EUID'];
@@ -37,6 +82,13 @@ forEachShell("A command's own variables", (suite) => {
 
 forEachShell("A command's own directory", (suite) => {
   const where = 'echo "$PWD $OLDPWD"; readlink /proc/$$/cwd; ls';
+
+  it('is refused where the directory before is read-only, and nothing is run', async () => {
+    const { session } = suite;
+    await session.run('readonly OLDPWD');
+    await fails(() => session.run('touch ran', { cwd: '/usr' }), 'invalid_params');
+    await session.expect('pwd; ls', { stdout: `${session.cwd}\n` });
+  });
 
   it('is left again although the session’s own was removed', async () => {
     const { session } = suite;

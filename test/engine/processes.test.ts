@@ -72,7 +72,8 @@ forEachShell('Processes', (suite) => {
 
   it('returns at once when a job stays behind, and names it', async () => {
     const { session } = suite;
-    const result = await session.run('sleep 300 & echo $!');
+    // Until it is its program it has no name of its own.
+    const result = await session.run('sleep 300 & until grep -q ^sleep /proc/$!/cmdline; do sleep 0.01; done; echo $!');
     const pid = Number(result.stdout);
     assert.ok(isAlive(pid));
     assert.deepEqual(result.heldOpenBy, [{ pid, command: 'sleep 300' }]);

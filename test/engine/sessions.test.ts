@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
+import { existsSync, readdirSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { Limits } from '../../protocol/limits';
 import type { ChangeEvent, SessionState } from '../../protocol/values';
-import { fails, forEachShell, OpenedEngine, shells, until } from '../helpers/engine';
+import { bytesOf, fails, forEachShell, OpenedEngine, shells, until } from '../helpers/engine';
 import { isAlive } from '../helpers/processes';
 
 /** What may follow what in the life of a session. */
@@ -312,10 +313,39 @@ describe('An engine', () => {
     const session = await remembering.session('bash');
     const ids: string[] = [];
     for (let n = 0; n < 12; n++) ids.push((await session.run(`echo ${n}`)).commandId);
-    const listed = engine.listCommands({ sessionId: session.id }).commands.map(({ commandId }) => commandId);
-    assert.deepEqual(listed, ids.slice(-listed.length));
-    assert.ok(listed.length >= 1 && listed.length <= 5, `${listed.length} are remembered`);
-    await fails(() => engine.output({ commandId: ids[0] ?? '' }), 'command_not_found');
+    const listed = () => engine.listCommands({ sessionId: session.id }).commands.map(({ commandId }) => commandId);
+    await until('no more are remembered', () => listed().length <= 5);
+    assert.deepEqual(listed(), ids.slice(-5));
+    for (const commandId of ids.slice(0, -5)) await fails(() => engine.output({ commandId }), 'command_not_found');
+    assert.equal(bytesOf((await engine.output({ commandId: ids.at(-5) ?? '' })).chunks).toString(), '7\n');
+  });
+
+  it('remembers fewer finished commands when their texts are long, and always the last one', async () => {
+    const remembering = await open({ maxCommandBytes: 1000 });
+    const { engine } = remembering;
+    const session = await remembering.session('bash');
+    const ids: string[] = [];
+    for (let n = 0; n < 6; n++) ids.push((await session.run(`echo ${n} ${'x'.repeat(900)}`)).commandId);
+    const listed = () => engine.listCommands({ sessionId: session.id }).commands.map(({ commandId }) => commandId);
+    await until('no more are remembered', () => listed().length <= 2);
+    assert.deepEqual(listed(), ids.slice(-2));
+    for (const commandId of ids.slice(0, -2)) await fails(() => engine.output({ commandId }), 'command_not_found');
+    const short = [];
+    for (let n = 0; n < 6; n++) short.push((await session.run(`echo ${n}`)).commandId);
+    assert.deepEqual(listed(), [...ids.slice(-2), ...short]);
+  });
+
+  it('keeps the files of no more commands than it remembers, also when nothing more is run', async () => {
+    const remembering = await open({ maxRememberedCommands: 5 });
+    const session = await remembering.session('bash');
+    const directory = dirname((await session.run('echo 0')).logPath);
+    for (let n = 1; n < 12; n++) {
+      const { commandId } = await session.run(`echo ${n}`);
+      const own = commandId.slice(commandId.lastIndexOf(':') + 1);
+      await until('it is published', () => existsSync(join(directory, `${own}.labelers.done`)));
+      const kept = 3 * Math.min(n + 1, 5);
+      await until('no more files are there', () => readdirSync(directory).length <= kept);
+    }
   });
 
   it('counts sessions, commands and bytes', async () => {

@@ -304,8 +304,9 @@ forEachShell('Shell life', (suite) => {
       for (let time = 0; time < 2; time++) {
         await session.expect("sh -c 'echo fine; exit 7'", { stdout: 'fine\n', exitCode: 7 });
       }
-      const background = await session.start('/bin/echo there', { background: true });
-      assert.equal((await background.wait()).stdout, 'there\n');
+      const background = await session.start("sh -c 'echo there; exit 7'", { background: true });
+      const { outcome, exitCode, stdout } = await background.wait();
+      assert.deepEqual([outcome, exitCode, stdout], ['exited', 7, 'there\n']);
     });
 
     it(`works with an alias named ${name}`, async () => {

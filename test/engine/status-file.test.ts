@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { notedExit, notedStatus } from '../../sidecar/engine/status-file';
+import { notedExit, notedRefusal, notedStatus } from '../../sidecar/engine/status-file';
 
 describe('What processes note of their end', () => {
   const directory = mkdtempSync(join(tmpdir(), 'limpet-test-'));
@@ -18,6 +18,11 @@ describe('What processes note of their end', () => {
     ['5 \0\0\nX 77 99999\n', undefined, null],
     ['', undefined, null],
   ];
+  it('is told apart from why a command was not run', () => {
+    writeFileSync(path, 'F 5 2\n5 125\nF 6 1');
+    assert.deepEqual([notedRefusal(path, 5), notedStatus(path, 5), notedRefusal(path, 6)], ['2', 125, undefined]);
+  });
+
   for (const [text, status, exit] of cases) {
     it(`is taken from whole lines alone: ${JSON.stringify(text)}`, () => {
       writeFileSync(path, text);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { holdAt } from '../../sidecar/checkpoints';
-import { forEachShell, until } from '../helpers/engine';
+import { forEachShell, timesOut, until } from '../helpers/engine';
 import { fixture } from '../helpers/fixtures';
 import { isAlive } from '../helpers/processes';
 
@@ -19,9 +19,10 @@ forEachShell('Time', (suite) => {
     it(`keeps the shell, its variables and the partial output when ${name} times out`, async () => {
       const { session } = suite;
       await session.run('x=kept; mkdir d');
-      const result = await session.run(`x=changed; cd d; echo partial; echo err >&2; ${command}; echo no`, {
-        timeoutMs: 200,
-      });
+      const printing = `x=changed; cd '${session.cwd}/d'; echo partial; echo err >&2`;
+      const result = await timesOut(session.cwd, (reached, timeoutMs) =>
+        session.run(`${printing}; ${reached}; ${command}; echo no`, { timeoutMs }),
+      );
       assert.deepEqual([result.outcome, result.stdout, result.stderr], ['timed_out', 'partial\n', 'err\n']);
       assert.ok(result.durationMs >= 190, `${result.durationMs} ms`);
       await session.expect('echo "$x"', { stdout: 'changed\n', cwd: `${session.cwd}/d` });
@@ -29,14 +30,22 @@ forEachShell('Time', (suite) => {
     });
   }
 
-  for (const command of ['set -e; sleep 300', 'exec sleep 300'] as const) {
-    it(`restores everything when "${command}" times out and takes the shell with it`, async () => {
+  for (const [name, command] of [
+    ['set -e; sleep 300', (reached: string) => `set -e; sh -c "${reached}; sleep 300"`],
+    ['exec sleep 300', (reached: string) => `exec sh -c "${reached}; exec sleep 300"`],
+  ] as const) {
+    it(`restores everything when "${name}" times out and takes the shell with it`, async () => {
       const { session } = suite;
       await session.run('x=kept; export y=too; f() { echo "$x $y"; }');
       const snapshot = join(suite.opened.runtimeDir, 'sessions', session.id, 'snapshot');
       await until('its state is saved', () => existsSync(snapshot));
       for (let time = 0; time < 3; time++) {
-        assert.equal((await session.run(command, { timeoutMs: 100 })).outcome, 'timed_out');
+        const { pid } = session.info();
+        const { outcome } = await timesOut(session.cwd, (reached, timeoutMs) =>
+          session.run(command(reached), { timeoutMs }),
+        );
+        assert.equal(outcome, 'timed_out');
+        assert.notEqual(session.info().pid, pid, 'another shell took its place');
         await session.run('set +e');
         await session.expect('f', { stdout: 'kept too\n' });
       }
@@ -45,15 +54,22 @@ forEachShell('Time', (suite) => {
 
   if (suite.shell === 'bash') {
     it('reports an interrupt where another signal stood in for it', async () => {
-      const { exitCode, signal } = await suite.session.run('sleep 300 & wait', { timeoutMs: 100 });
-      assert.deepEqual([exitCode, signal], [130, 'SIGINT']);
-      await suite.session.expect('echo $?', { stdout: '130\n' });
+      const { session } = suite;
+      const { outcome, exitCode, signal } = await timesOut(session.cwd, (reached, timeoutMs) =>
+        session.run(`sleep 300 & ${reached}; wait`, { timeoutMs }),
+      );
+      assert.deepEqual([outcome, exitCode, signal], ['timed_out', 130, 'SIGINT']);
+      await session.expect('echo $?', { stdout: '130\n' });
     });
   }
 
   it('kills what timed out', async () => {
-    const { stdout, outcome } = await suite.session.run("sh -c 'echo $$; exec sleep 300'", { timeoutMs: 200 });
+    const { session } = suite;
+    const { stdout, outcome } = await timesOut(session.cwd, (reached, timeoutMs) =>
+      session.run(`sh -c "echo \\$\\$; ${reached}; exec sleep 300"`, { timeoutMs }),
+    );
     assert.equal(outcome, 'timed_out');
+    assert.match(stdout, /^\d+\n$/);
     assert.ok(!isAlive(Number(stdout)));
   });
 
@@ -109,9 +125,12 @@ forEachShell('Time', (suite) => {
 
   it('times out a command in the background with its whole tree', async () => {
     const { session } = suite;
-    const command = await session.start('sleep 300 & echo $!; sleep 300', { background: true, timeoutMs: 200 });
-    const { outcome, stdout } = await command.wait();
+    const { outcome, stdout } = await timesOut(session.cwd, async (reached, timeoutMs) => {
+      const line = `sleep 300 & echo $!; ${reached}; sleep 300`;
+      return (await session.start(line, { background: true, timeoutMs })).wait();
+    });
     assert.equal(outcome, 'timed_out');
+    assert.match(stdout ?? '', /^\d+\n$/);
     await until('the child is gone', () => !isAlive(Number(stdout)));
     await session.expect('echo next', { stdout: 'next\n' });
   });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { forEachShell } from '../helpers/engine';
 
 /** What a trace has of the wrapper's. */
-const ours = /__lmp|LIMPET|expand_aliases|\/c\.\d/;
+const ours = /__lmp|LIMPET|expand_aliases|\. \S*\/c\.\d/;
 
 forEachShell('Tracing', (suite) => {
   it('shows nothing of what ends the shell but the user’s own', async () => {
@@ -33,6 +33,7 @@ forEachShell('Tracing', (suite) => {
       const { stderr = '', ...result } = await (await session.start(text, { background: true })).wait();
       assert.equal(result.exitCode, exitCode);
       assert.doesNotMatch(stderr, ours);
+      assert.match(stderr, /[+>] echo hi\n/);
       assert.deepEqual(stderr.match(/^(hi|bye)$/gm), ['hi', 'bye']);
     }
   });

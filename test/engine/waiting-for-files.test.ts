@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Command } from '../../sidecar/engine/command';
 import { type FileWatching, waitFor, watchFile } from '../../sidecar/engine/waiting';
+import { Occurrence } from '../../sidecar/occurrence';
 import { forEachShell, until } from '../helpers/engine';
 
 /** Longer than any test: whoever is noticed was noticed by the other means. */
@@ -22,7 +23,11 @@ const busyWith = () => {
 };
 
 /** A command that goes on for ever. */
-const endless = { finished: new Promise(() => {}) } as unknown as Command;
+const endless = endingAt(new Occurrence());
+
+function endingAt(end: Occurrence): Command {
+  return { whenFinished: (callback: () => void) => end.once(callback) } as unknown as Command;
+}
 
 for (const place of [tmpdir(), '/dev/shm'].filter((path) => existsSync(path))) {
   describe(`Waiting for a file in ${place === '/dev/shm' ? 'memory' : 'the directory for temporary files'}`, () => {
@@ -200,14 +205,23 @@ for (const place of [tmpdir(), '/dev/shm'].filter((path) => existsSync(path))) {
 
       it('when the command ends', async () => {
         const before = await idle();
-        let end: () => void = () => {};
-        const finished = new Promise<void>((resolve) => {
-          end = resolve;
-        });
-        const command = { finished } as unknown as Command;
-        const waiting = waitFor(command, conditions, context(), undefined, undefined);
-        end();
+        const end = new Occurrence();
+        const waiting = waitFor(endingAt(end), conditions, context(), undefined, undefined);
+        end.happen();
         assert.equal(await waiting, 'exit');
+        assert.deepEqual(await idle(), before);
+      });
+
+      it('when something else that is waited for cannot be looked for', async () => {
+        const before = await idle();
+        const waitsForInput = () => {
+          throw new Error('no more files can be opened');
+        };
+        const both = [...conditions, { input: true as const }];
+        await assert.rejects(
+          waitFor(endless, both, { cwd: directory, waitsForInput }, never, undefined),
+          /no more files/,
+        );
         assert.deepEqual(await idle(), before);
       });
     });

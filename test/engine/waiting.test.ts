@@ -1,8 +1,23 @@
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { fails, forEachShell } from '../helpers/engine';
+import { fails, forEachShell, until } from '../helpers/engine';
 import { fixture } from '../helpers/fixtures';
+
+/** One that the system gives to nobody who does not ask for it: it is not taken in between. */
+async function unassignedPort(): Promise<number> {
+  for (;;) {
+    const port = 15_000 + Math.floor(Math.random() * 15_000);
+    const server = createServer();
+    const isFree = await new Promise<boolean>((resolve) => {
+      server.once('error', () => resolve(false));
+      server.listen(port, () => resolve(true));
+    });
+    await new Promise((resolve) => server.close(resolve));
+    if (isFree) return port;
+  }
+}
 
 const portOf = (text: string | undefined) => Number(/port (\d+)/.exec(text ?? '')?.[1]);
 
@@ -19,14 +34,12 @@ forEachShell('Waiting', (suite) => {
 
   it('waits for a port that opens later', async () => {
     const { session } = suite;
-    const probe = await session.start(fixture('listens.js', '127.0.0.1'), { background: true });
-    await probe.wait([{ output: 'port \\d+\n' }]);
-    const port = portOf(await probe.stdout());
-    await probe.cancel();
+    const port = await unassignedPort();
     const serve = `require('net').createServer().listen(${port}, '127.0.0.1')`;
     const server = await session.start(`until [ -e go ]; do sleep 0.01; done; '${process.execPath}' -e "${serve}"`, {
       background: true,
     });
+    assert.equal((await server.wait([{ port }], 100)).met, 'timeout');
     const waiting = server.wait([{ port }]);
     await writeFile(join(session.cwd, 'go'), '');
     assert.equal((await waiting).met, 'port');
@@ -35,24 +48,35 @@ forEachShell('Waiting', (suite) => {
 
   it('does not see a port that was closed again', async () => {
     const { session } = suite;
-    const server = await session.start(fixture('listens.js', '127.0.0.1', join(session.cwd, 'stop')), {
+    const port = await unassignedPort();
+    const server = await session.start(fixture('listens.js', '127.0.0.1', join(session.cwd, 'stop'), `${port}`), {
       background: true,
     });
-    await server.wait([{ output: 'port \\d+\n' }]);
+    assert.equal((await server.wait([{ port }])).met, 'port');
     await writeFile(join(session.cwd, 'stop'), '');
     await server.wait([{ output: 'closed' }]);
-    const answer = await server.wait([{ port: portOf(await server.stdout()) }], 300);
+    const answer = await server.wait([{ port }], 300);
     assert.deepEqual([answer.met, answer.state], ['timeout', 'running']);
     await server.cancel();
   });
 
   it('finds a pattern that arrives in pieces', async () => {
     const command = await suite.session.start(
-      'printf "server re"; sleep 0.1; printf "ady on"; sleep 0.1; printf " 80\\n"; sleep 300',
-      { background: true },
+      'printf "server re"; read -r x; printf "ady on"; read -r x; printf " 80\\n"; sleep 300',
+      { background: true, keepStdinOpen: true },
     );
-    const answer = await command.wait([{ output: 'server ready on \\d+' }]);
+    const waiting = command.wait([{ output: 'server ready on \\d+' }]);
+    for (const shown of ['server re', 'server ready on']) {
+      await until(`${shown} is read`, async () => (await command.stdout()) === shown);
+      await command.input('\n');
+    }
+    const answer = await waiting;
     assert.deepEqual([answer.met, answer.state], ['output', 'running']);
+    const { chunks } = await command.output();
+    assert.deepEqual(
+      chunks.map(({ data }) => data),
+      ['server re', 'ady on', ' 80\n'],
+    );
     await command.cancel();
   });
 
@@ -73,10 +97,16 @@ forEachShell('Waiting', (suite) => {
   });
 
   it('finds a pattern with characters beyond ASCII split over chunks', async () => {
-    const command = await suite.session.start("printf '\\342\\202'; sleep 0.1; printf '\\254 ok'; sleep 300", {
+    const command = await suite.session.start("printf '\\342\\202'; read -r x; printf '\\254 ok'; sleep 300", {
       background: true,
+      keepStdinOpen: true,
     });
-    assert.equal((await command.wait([{ output: '€ ok' }])).met, 'output');
+    const waiting = command.wait([{ output: '€ ok' }]);
+    // A part of a character is counted and shown to nobody.
+    await until('it is read', async () => (await command.wait(undefined, 1)).stdoutBytes === 2);
+    assert.deepEqual((await command.output()).chunks, []);
+    await command.input('\n');
+    assert.equal((await waiting).met, 'output');
     await command.cancel();
   });
 
@@ -95,19 +125,28 @@ forEachShell('Waiting', (suite) => {
   });
 
   it('waits for silence, however much was printed before', async () => {
-    const command = await suite.session.start('for i in 1 2 3 4 5; do echo $i; sleep 0.05; done; sleep 300', {
-      background: true,
-    });
-    const answer = await command.wait([{ silenceMs: 400 }]);
-    assert.deepEqual([answer.met, await command.stdout()], ['silence_ms', '1\n2\n3\n4\n5\n']);
+    const print = 'i=0; while [ $i -lt 20 ]; do i=$((i + 1)); echo $i; sleep 0.05; done';
+    const command = await suite.session.start(`${print}; sleep 300`, { background: true });
+    await command.wait([{ output: '1' }]);
+    const { met, stdoutBytes } = await command.wait([{ silenceMs: 400 }]);
+    const answeredAt = Date.now();
+    assert.equal(met, 'silence_ms');
+    // On a busy machine it may have been silent for so long already between two lines.
+    const last = (await command.output({ maxBytes: stdoutBytes })).chunks.at(-1);
+    assert.ok(last !== undefined && answeredAt - last.time >= 390, `${answeredAt - (last?.time ?? 0)} ms of silence`);
     await command.cancel();
   });
 
   it('waits for a file', async () => {
     const { session } = suite;
     const file = join(session.cwd, 'made');
-    const command = await session.start('sleep 0.1; touch made; sleep 300', { background: true });
-    assert.equal((await command.wait([{ file }])).met, 'file');
+    const command = await session.start('until [ -e go ]; do sleep 0.01; done; touch made; sleep 300', {
+      background: true,
+    });
+    assert.equal((await command.wait([{ file }], 100)).met, 'timeout');
+    const waiting = command.wait([{ file }]);
+    await writeFile(join(session.cwd, 'go'), '');
+    assert.equal((await waiting).met, 'file');
     assert.equal((await command.wait([{ file }])).met, 'file', 'also when it is there already');
     await command.cancel();
   });

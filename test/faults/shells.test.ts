@@ -84,9 +84,10 @@ for (const shell of shells) {
         await station.run(session, 'x=kept');
         const pid = await station.shellOf(session);
         const id = await station.start(session, 'echo ready; while :; do sleep 0.01; done', {
-          ...('timeout_ms' in params ? { timeout_ms: 1000 } : {}),
+          ...('timeout_ms' in params ? { timeout_ms: 3000 } : {}),
         });
-        await station.client.data('exec.wait', { command_id: id, until: [{ output: 'ready' }] });
+        const { met } = await station.client.data('exec.wait', { command_id: id, until: [{ output: 'ready' }] });
+        assert.equal(met, 'output');
         process.kill(pid, 'SIGSTOP');
         await until(() => statusOf(pid)?.state === 'T', 'it is stopped');
         const cancelled = 'timeout_ms' in params ? {} : station.client.data('exec.cancel', { command_id: id });

@@ -164,13 +164,14 @@ for (const shell of shells) {
         await until(() => existsSync(join(sandbox.runtimeDir, 'sessions', slow, 'snapshot')), 'the state is saved');
         await block();
         const byCancel = ways[what] === 'a cancel';
-        const timeoutMs = byCancel ? {} : { timeoutMs: 500 };
+        const timeoutMs = byCancel ? {} : { timeoutMs: 2000 };
         const { commandId } = await client.request('exec.start', {
           sessionId: slow,
           command: stuck[what],
           ...timeoutMs,
         });
-        await client.request('exec.wait', { commandId, until: [{ output: 'begun' }] });
+        const { met } = await client.request('exec.wait', { commandId, until: [{ output: 'begun' }] });
+        assert.equal(met, 'output');
         if (byCancel) await isStuck();
         const ending = timed(
           Promise.all([

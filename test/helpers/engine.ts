@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -190,6 +191,24 @@ export async function until(
     if (Date.now() > deadline) throw new Error(`Waited ${withinMs} ms in vain until ${what}.`);
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
+}
+
+let reaches = 0;
+
+/**
+ * Runs a command up to its time-out, and once more with a longer one while the machine is too slow: the command has to get to
+ * the line `reached` before its time is over.
+ */
+export async function timesOut<T>(
+  directory: string,
+  run: (reached: string, timeoutMs: number) => Promise<T>,
+): Promise<T> {
+  const mark = join(directory, `reached-${++reaches}`);
+  for (let timeoutMs = 200; timeoutMs < 20_000; timeoutMs *= 4) {
+    const ended = await run(`: > '${mark}'`, timeoutMs);
+    if (existsSync(mark)) return ended;
+  }
+  throw new Error('The command never got to where its time-out was to find it.');
 }
 
 /** Asserts that a call fails with a code, in words that say something and give nothing away. */

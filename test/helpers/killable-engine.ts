@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Limits } from '../../protocol/limits';
 import type { Params, Result } from '../../protocol/methods';
 import type { CommandResult, SessionInfo } from '../../protocol/values';
 import type { Checkpoint } from '../../sidecar/checkpoints';
@@ -23,10 +24,13 @@ export class Succession {
   private readonly children: KillableEngine[] = [];
   private readonly engines: Engine[] = [];
 
-  private constructor(readonly root: string) {}
+  private constructor(
+    readonly root: string,
+    private readonly limits: Partial<Limits>,
+  ) {}
 
-  static async begin(): Promise<Succession> {
-    return new Succession(await realpath(await mkdtemp(join(tmpdir(), 'limpet-test-'))));
+  static async begin(limits: Partial<Limits> = {}): Promise<Succession> {
+    return new Succession(await realpath(await mkdtemp(join(tmpdir(), 'limpet-test-'))), limits);
   }
 
   get runtimeDir(): string {
@@ -38,15 +42,17 @@ export class Succession {
   }
 
   /** An engine in a process of its own. */
-  async killable(): Promise<KillableEngine> {
-    const engine = await KillableEngine.start(this.runtimeDir, this.stateDir);
+  async killable(env: NodeJS.ProcessEnv = {}): Promise<KillableEngine> {
+    const given = { ...env, LIMPET_TEST_LIMITS: JSON.stringify(this.limits) };
+    const engine = await KillableEngine.start(this.runtimeDir, this.stateDir, given);
     this.children.push(engine);
     return engine;
   }
 
   /** The engine that goes on, in this process. */
   async next(): Promise<Engine> {
-    const engine = await Engine.open({ runtimeDir: this.runtimeDir, stateDir: this.stateDir });
+    const { runtimeDir, stateDir, limits } = this;
+    const engine = await Engine.open({ runtimeDir, stateDir, limits });
     this.engines.push(engine);
     return engine;
   }
@@ -71,8 +77,10 @@ export class KillableEngine {
     });
   }
 
-  static async start(runtimeDir: string, stateDir: string): Promise<KillableEngine> {
-    const child = fork(programs().killableEngine, [runtimeDir, stateDir], { execArgv: [] });
+  static async start(runtimeDir: string, stateDir: string, env: NodeJS.ProcessEnv): Promise<KillableEngine> {
+    const child = fork(programs().killableEngine, [runtimeDir, stateDir], {
+      ...{ execArgv: [], env: { ...process.env, ...env } },
+    });
     const engine = new KillableEngine(child);
     await new Promise<void>((resolve) => engine.waiting.set(0, () => resolve()));
     return engine;

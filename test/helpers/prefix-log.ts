@@ -1,6 +1,8 @@
 /** Rebuilds both streams from a command's log, by the contract and independent of what writes it. */
 export function parsePrefixLog(log: Buffer): { stdout: Buffer; stderr: Buffer } {
-  const pieces: Record<1 | 2, Buffer[]> = { 1: [], 2: [] };
+  // Not piece by piece: a log may have millions of lines.
+  const streams = { 1: Buffer.alloc(log.length), 2: Buffer.alloc(log.length) };
+  const lengths = { 1: 0, 2: 0 };
   let at = 0;
   while (at < log.length) {
     const newline = log.indexOf(0x0a, at);
@@ -10,8 +12,8 @@ export function parsePrefixLog(log: Buffer): { stdout: Buffer; stderr: Buffer } 
       throw new Error(`No prefix but ${log.subarray(at, at + 3).toString('hex')} at ${at}.`);
     }
     // A fragment's newline belongs to the log, a line's to the output.
-    pieces[stream].push(log.subarray(at + 3, mark === 0 ? newline : newline + 1));
+    lengths[stream] += log.copy(streams[stream], lengths[stream], at + 3, mark === 0 ? newline : newline + 1);
     at = newline + 1;
   }
-  return { stdout: Buffer.concat(pieces[1]), stderr: Buffer.concat(pieces[2]) };
+  return { stdout: streams[1].subarray(0, lengths[1]), stderr: streams[2].subarray(0, lengths[2]) };
 }

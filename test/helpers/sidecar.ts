@@ -1,21 +1,13 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  realpathSync,
-  rmSync,
-} from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buildSync } from 'esbuild';
 import { SidecarClient } from '../../client/client';
 import { pipePath } from '../../protocol/places';
+import { processesHolding } from './processes';
 
 const root = join(__dirname, '../..');
 const sources = {
@@ -137,29 +129,22 @@ export class Sandbox {
     // Those that a client started are nobody's children; one that lost a race may only just be starting.
     await until(() => {
       const left = sidecarsOf(this.runtimeDir);
-      for (const pid of left) process.kill(pid, 'SIGTERM');
+      for (const pid of left) signalIfThere(pid, 'SIGTERM');
       return left.length === 0;
     }, 'every sidecar is gone');
     // Shells outlive a sidecar that was killed.
-    for (const pid of holdersOf(this.runtimeDir)) process.kill(pid, 'SIGKILL');
-    rmSync(this.dir, { recursive: true, force: true });
+    for (const pid of processesHolding(this.runtimeDir)) signalIfThere(pid, 'SIGKILL');
+    rmSync(this.dir, { recursive: true, force: true, maxRetries: 10 });
   }
 }
 
-/** Every process that has a file below that directory open. */
-function holdersOf(directory: string): number[] {
-  const opens = (pid: string) => {
-    try {
-      return readdirSync(`/proc/${pid}/fd`).some((fd) =>
-        readlinkSync(`/proc/${pid}/fd/${fd}`).startsWith(`${directory}/`),
-      );
-    } catch {
-      return false;
-    }
-  };
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid && opens(name))
-    .map(Number);
+/** One that was found a moment ago may have ended since. */
+function signalIfThere(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
 }
 
 /** Every process of this test run that is a sidecar of that directory. */
