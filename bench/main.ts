@@ -4,7 +4,7 @@ import { endurance, memory, sessions } from './rows/footprint';
 import { latency } from './rows/latency';
 import { sidecar } from './rows/sidecar';
 import { throughput } from './rows/throughput';
-import { isMissed, type Row, render } from './table';
+import { isMissed, isRequired, type Row, render } from './table';
 
 const groups: Record<string, () => Promise<Row[]>> = {
   latency,
@@ -42,7 +42,9 @@ async function main(): Promise<number> {
   console.log(render(rows));
   const missed = rows.filter(isMissed);
   if (!values.check || missed.length === 0) return 0;
-  console.error(`\n${missed.length} of ${rows.filter((row) => row.target).length} targets missed.`);
+  console.error(`\n${missed.length} of ${rows.filter(isRequired).length} targets missed.`);
+  const missing = new Set(missed.flatMap((row) => row.missing ?? []));
+  if (missing.size > 0) console.error(`Install ${[...missing].join(', ')}: what is missing cannot be compared with.`);
   return 1;
 }
 

@@ -7,9 +7,23 @@ export interface Row {
   ratio: number;
   /** Without one, the row informs and can not fail. */
   target?: { atMost: number } | { atLeast: number };
+  /** A program that is not on this machine. Nothing was compared with it, which is no success. */
+  missing?: string;
 }
 
-export const isMissed = ({ ratio, target }: Row): boolean => {
+export const missingRival = (what: string, program: string): Row => ({
+  what,
+  ours: '',
+  rival: `${program} is missing`,
+  ratio: Number.NaN,
+  missing: program,
+});
+
+/** Whether a row can fail. */
+export const isRequired = ({ target, missing }: Row): boolean => target !== undefined || missing !== undefined;
+
+export const isMissed = ({ ratio, target, missing }: Row): boolean => {
+  if (missing !== undefined) return true;
   if (target === undefined) return false;
   if (Number.isNaN(ratio)) return true;
   return 'atMost' in target ? ratio > target.atMost : ratio < target.atLeast;
@@ -30,9 +44,9 @@ export function render(rows: Row[]): string {
     row.what,
     row.ours,
     row.rival,
-    row.ratio >= 100 ? row.ratio.toFixed(0) : row.ratio.toFixed(3),
+    Number.isNaN(row.ratio) ? '' : row.ratio >= 100 ? row.ratio.toFixed(0) : row.ratio.toFixed(3),
     describeTarget(row),
-    row.target === undefined ? '' : isMissed(row) ? 'MISSED' : 'ok',
+    isMissed(row) ? 'MISSED' : isRequired(row) ? 'ok' : '',
   ]);
   const widths = heading.map((title, column) =>
     Math.max(title.length, ...cells.map((line) => line[column]?.length ?? 0)),

@@ -1,13 +1,15 @@
 import { limpetSession } from '../engine';
-import { takeTurns } from '../measure';
+import { meanInARow, takeTurns } from '../measure';
 import { answeringShell } from '../rivals/answering-shell';
 import { bareRoundTrip } from '../rivals/bare-round-trip';
 import { naiveShell } from '../rivals/naive-shell';
+import type { Rival } from '../rivals/rival';
 import { spawnedBash } from '../rivals/spawned-bash';
 import { tmuxPane } from '../rivals/tmux-pane';
-import { figure, type Row } from '../table';
+import { figure, missingRival, type Row } from '../table';
 
 const rounds = 40;
+const inARow = 5000;
 const targets = new Map([
   ['bash -c', { atMost: 0.1 }],
   ['the bare round trip', { atMost: 2 }],
@@ -17,7 +19,8 @@ const targets = new Map([
 export async function latency(): Promise<Row[]> {
   const tmux = await tmuxPane();
   const [ours, zsh] = [await limpetSession(), await limpetSession('zsh')];
-  const rivals = [spawnedBash(), await bareRoundTrip(), await answeringShell(), naiveShell(), ...(tmux ? [tmux] : [])];
+  const bare = await bareRoundTrip();
+  const rivals = [spawnedBash(), bare, await answeringShell(), naiveShell(), ...(tmux ? [tmux] : [])];
   const everyone = [ours, zsh, ...rivals];
   const blocks = new Map([
     ['bash -c', 3],
@@ -47,9 +50,19 @@ export async function latency(): Promise<Row[]> {
         ratio: p50Zsh / spawned,
         target: { atMost: 0.1 },
       });
+      if (tmux === undefined) rows.push(missingRival(`${command}, p50, against tmux pane`, 'tmux'));
     }
+    const [mean, bareMean] = [await sustained(ours), await sustained(bare)];
+    rows.push({
+      what: `true, mean of ${inARow} in a row, against ${bare.name}`,
+      ours: figure(mean, 'ms'),
+      rival: figure(bareMean, 'ms'),
+      ratio: mean / bareMean,
+    });
   } finally {
     for (const rival of everyone) await rival.dispose();
   }
   return rows;
 }
+
+const sustained = (rival: Rival) => meanInARow(inARow, () => rival.run('true'));

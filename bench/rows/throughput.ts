@@ -4,12 +4,13 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fastDirectory } from '../directory';
 import { openEngine } from '../engine';
-import { median, milliseconds } from '../measure';
-import { drainPipe, drainSpawned } from '../rivals/raw-pipe';
+import { type Contender, takeTurns } from '../measure';
+import { type Drain, pipeReady, spawnedReady, withOneBuffer } from '../rivals/raw-pipe';
 import { figure, type Row } from '../table';
 
 const megabyte = 1_000_000;
-const rounds = 5;
+const rounds = 8;
+const warmUps = 1;
 
 /** How fast large output is captured, labelled and logged. */
 export async function throughput(): Promise<Row[]> {
@@ -19,10 +20,10 @@ export async function throughput(): Promise<Row[]> {
     const long = join(directory, 'long');
     fill(long, `${'x'.repeat(59)}\n`, 300 * megabyte);
     const short = join(directory, 'short');
-    fill(short, 'x\n', 60 * megabyte);
+    fill(short, 'x\n', 120 * megabyte);
     return [
       ...(await compare('300 MB of 60-byte lines', long, 300 * megabyte, 0.4)),
-      ...(await compare('60 MB of 2-byte lines', short, 60 * megabyte, 0.15)),
+      ...(await compare('120 MB of 2-byte lines', short, 120 * megabyte, 0.15)),
     ];
   } finally {
     await rm(directory, { recursive: true, force: true });
@@ -31,31 +32,48 @@ export async function throughput(): Promise<Row[]> {
 
 async function compare(what: string, file: string, bytes: number, atLeast: number): Promise<Row[]> {
   const { engine, directory, dispose } = await openEngine();
-  const rates: Record<'ours' | 'pipe' | 'spawned', number[]> = { ours: [], pipe: [], spawned: [] };
-  const rate = (took: number) => bytes / megabyte / (took / 1000);
   const command = `cat ${file}`;
   try {
     const { sessionId } = await engine.createSession({ shell: 'bash', cwd: directory });
-    for (let round = 0; round < rounds; round++) {
-      rates.pipe.push(rate(await milliseconds(async () => assert.equal(await drainPipe(command), bytes))));
-      rates.ours.push(
-        rate(
-          await milliseconds(async () => assert.equal((await engine.run({ sessionId, command })).stdoutBytes, bytes)),
-        ),
-      );
-      rates.spawned.push(rate(await milliseconds(async () => assert.equal(await drainSpawned(command), bytes))));
-    }
+    const run = async () => assert.equal((await engine.run({ sessionId, command })).stdoutBytes, bytes);
+    const [ours = Number.NaN, ...theirs] = await takeTurns(
+      [
+        { name: 'limpet', once: run },
+        drained('a raw pipe', bytes, () => pipeReady(command)),
+        drained("spawn's stdout", bytes, () => spawnedReady(command)),
+        drained('a raw pipe into one buffer', bytes, () => pipeReady(command, withOneBuffer)),
+      ],
+      rounds,
+      warmUps,
+    );
+    const [pipe = Number.NaN, spawned = Number.NaN, oneBuffer = Number.NaN] = theirs;
+    const rate = (took: number) => bytes / megabyte / (took / 1000);
+    const row = (rival: string, took: number): Row => ({
+      what: `${what}, against ${rival}`,
+      ours: figure(rate(ours), 'MB/s'),
+      rival: figure(rate(took), 'MB/s'),
+      ratio: rate(ours) / rate(took),
+    });
+    return [
+      { ...row('a raw pipe', pipe), target: { atLeast } },
+      row("spawn's stdout, thrown away", spawned),
+      row('a raw pipe into one buffer', oneBuffer),
+    ];
   } finally {
     await dispose();
   }
-  const [ours, pipe, spawned] = [median(rates.ours), median(rates.pipe), median(rates.spawned)];
-  const row = (rival: string, theirs: number): Row => ({
-    what: `${what}, against ${rival}`,
-    ours: figure(ours, 'MB/s'),
-    rival: figure(theirs, 'MB/s'),
-    ratio: ours / theirs,
-  });
-  return [{ ...row('a raw pipe', pipe), target: { atLeast } }, row("spawn's stdout, thrown away", spawned)];
+}
+
+/** Everything a contender needs is there before its time begins, as a session is. */
+function drained(name: string, bytes: number, ready: () => Promise<Drain>): Contender {
+  let drain: Drain;
+  return {
+    name,
+    async prepare() {
+      drain = await ready();
+    },
+    once: async () => assert.equal(await drain(), bytes),
+  };
 }
 
 function fill(path: string, line: string, bytes: number): void {
