@@ -2,7 +2,7 @@ import { failure, LimpetError } from '../../protocol/errors';
 import { reach } from '../checkpoints';
 import { Occurrence } from '../occurrence';
 import { readsStandardInput } from '../processes/activity';
-import { readersOf } from '../processes/command-processes';
+import { shellsReading } from '../processes/command-processes';
 import { isAlive, isSame, type ProcessIdentity, signalProcess } from '../processes/identity';
 import { standardInputOf } from '../processes/process-table';
 import type { Profile } from '../shells/dialect';
@@ -344,7 +344,7 @@ export class ShellHost {
   private endUnfinished(): void {
     const { directory } = this.options;
     const isKeeper = (one: ProcessIdentity) => directory.keepers.some((keeper) => isSame(one, keeper));
-    const readers = readersOf(directory.file('in')).filter((reader) => !isKeeper(reader));
+    const readers = shellsReading(directory.file('in')).filter((reader) => !isKeeper(reader));
     for (const reader of readers) signalProcess(reader, 'SIGKILL');
   }
 

@@ -6,6 +6,7 @@ import {
   commandLine,
   environmentValue,
   isBecoming,
+  leadsSession,
   listProcesses,
   openFiles,
   type ProcessEntry,
@@ -111,10 +112,13 @@ function oldestOf(sessions: readonly SessionTraces[]): string | undefined {
   return Number.isFinite(oldest) ? String(oldest) : undefined;
 }
 
-/** Whose standard input that FIFO is. */
-export function readersOf(fifo: string): ProcessIdentity[] {
+/**
+ * The shells that read their lines from a FIFO. While one reads a file, or runs a command, its standard input is another and it
+ * has the FIFO aside, as have those it forks then; but those lead no session.
+ */
+export function shellsReading(fifo: string): ProcessIdentity[] {
   return living(undefined)
-    .filter(({ pid }) => standardInputOf(pid) === fifo)
+    .filter(({ pid }) => standardInputOf(pid) === fifo || (leadsSession(pid) && openFiles(pid).includes(fifo)))
     .map(({ pid, startTime }) => ({ pid, startTime }));
 }
 

@@ -92,6 +92,12 @@ export function endingSignalOf(pid: number): number | undefined {
   return fields[0] === 'Z' ? Number(fields[49]) & 0x7f : undefined;
 }
 
+/** Whether a process was started apart from its parent's terminal; what it forks itself is not. Linux only. */
+export function leadsSession(pid: number): boolean {
+  const stat = isLinux ? readStat(pid) : '';
+  return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[3]) === pid;
+}
+
 /** The file a process runs. */
 export function programOf(pid: number): string | undefined {
   try {

@@ -520,6 +520,27 @@ for (const shell of shells) {
         });
       }
 
+      it('while the next shell reads a file of the user’s, there is one shell in the end', async () => {
+        const home = join(succession.root, 'home');
+        await mkdir(home);
+        const rcFile = `echo $$ >>'${file('shells')}'; while [ -e '${file('gate')}' ]; do sleep 0.01; done`;
+        for (const name of ['.bashrc', '.zshrc']) writeFileSync(join(home, name), rcFile);
+        const env = { HOME: home, ZDOTDIR: home };
+        ({ sessionId } = await first.create({ shell, cwd, profile: 'user', env }));
+        await first.run({ sessionId, command: 'kept=1' });
+        writeFileSync(file('gate'), '');
+        const begun = () => readFileSync(file('shells'), 'utf8').split('\n').filter(Boolean).map(Number);
+        first.ask('run', { sessionId, command: 'exit 6' });
+        await until('another shell reads the file', () => begun().length === 2);
+        const [, unfinished = 0] = begun();
+        const engine = await killed();
+        await letGo('gate');
+        assert.equal((await last(engine)).exitCode, 6);
+        await until('the one that nobody waits for is gone', () => !isAlive(unfinished));
+        const { stdout, exitCode } = await engine.run({ sessionId, command: 'echo $kept; (exit 3)' });
+        assert.deepEqual({ stdout, exitCode }, { stdout: '1\n', exitCode: 3 });
+      });
+
       it('as soon as it has replaced a shell that a command ended, the command is not run again', async () => {
         const engine = await heldAt('shell-replaced', ask('echo ran >> runs; exit 6'));
         const { outcome, exitCode } = await last(engine);
