@@ -46,6 +46,7 @@ export type ForegroundResult = Settled | { error: LimpetError } | undefined;
 export class Foreground {
   private prepared: Command | undefined;
   private current: Command | undefined;
+  private past: Command | undefined;
   readonly lines: CommandLines;
   readonly questions: ShellQuestions;
   /** How often the session's directory was removed and made again; what was given before may have found none. */
@@ -164,6 +165,16 @@ export class Foreground {
     return this.prepared === command;
   }
 
+  /** Whether the shell has come to its end, or to the shell's own: what is left to be done is not done by the shell. */
+  isPast(command: Command): boolean {
+    return this.past === command || command.isFinished;
+  }
+
+  /** Takes note of what the shell may have reported just now. */
+  catchUp(): void {
+    this.host.channel.drainRecords();
+  }
+
   /** Sends the reporting line once more: a signal may have swallowed the first. */
   reportAgain(command: Command): void {
     if (this.current === command) this.host.channel.send(this.lines.report(command.number));
@@ -270,11 +281,13 @@ export class Foreground {
   /** Waits for the end of a command that the shell has been given, and watches it meanwhile. */
   private untilEnd(command: Command, slot: Slot, lookMs: number): Promise<End> {
     this.current = command;
+    this.past = undefined;
     const stopWatching = this.watch.begin(command, slot, lookMs);
     return new Promise<End>((resolve) => {
       this.end = (end) => {
         stopWatching();
         this.current = undefined;
+        this.past = command;
         resolve(end);
       };
     });

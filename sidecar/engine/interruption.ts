@@ -37,6 +37,8 @@ export async function endBackground(
 export interface ForegroundInterruption {
   shell: ShellHost;
   processes: () => ProcessIdentity[];
+  /** Whether the shell has ended the command, or itself: then there is nothing in it to interrupt, whatever it does now. */
+  isPast: () => boolean;
   /** Sends the reporting line once more, in case a signal swallowed it. */
   reportAgain: () => void;
 }
@@ -67,29 +69,33 @@ async function endIn(
   shell: HeldShell,
   command: Command,
   signal: SignalName | undefined,
-  { shell: host, processes, reportAgain }: ForegroundInterruption,
+  { shell: host, processes, isPast, reportAgain }: ForegroundInterruption,
 ): Promise<void> {
-  const ended = () => command.isFinished || command.error !== undefined || shell.isGone;
+  const ended = () => command.error !== undefined || shell.isGone || isPast();
   const pause = (ms: number) => pauseUntil(Promise.race([command.finished, shell.gone]), ms);
+  const endTheRest = async (from: SignalName) => {
+    await endProcesses(from, processes, shell.identity);
+    return command.finished;
+  };
+  if (isPast()) return endTheRest(signal ?? 'SIGTERM');
   if (signal === undefined || signal === 'SIGINT') {
     const endsLine = host.dialect.endsLineOnInterrupt && host.pid !== undefined;
     const quiet = endsLine ? new QuietInterrupt(command, host.pid) : undefined;
-    const { hold, release } = holding(shell, reportAgain, quiet);
+    const { hold, release } = holding(shell, isPast, reportAgain, quiet);
     const rungs = [{ signal: 'SIGINT' as const, graceMs: interruptGraceMs }];
     const signalFor = quiet && ((identity: ProcessIdentity) => quiet.signalFor(identity));
     if (await climb({ rungs, processes, ended, pause, hold, release, signalFor })) {
       // It may have been reported by a program while the shell was still held.
       shell.signal('SIGCONT');
       // What it had started in the background is its own too, and ignores interrupts.
-      await endProcesses('SIGTERM', processes, shell.identity);
-      return command.finished;
+      return endTheRest('SIGTERM');
     }
   }
   shell.signal('SIGSTOP');
   await endProcesses(signal === undefined || signal === 'SIGINT' ? 'SIGTERM' : signal, processes, undefined, host.pid);
-  shell.signal(host.dialect.abandonSignal);
+  if (!ended()) shell.signal(host.dialect.abandonSignal);
   shell.signal('SIGCONT');
-  if (!shell.isGone) reportAgain();
+  if (!ended()) reportAgain();
   await pause(reportGraceMs);
   if (!ended()) shell.signal('SIGKILL');
   await pauseUntil(Promise.race([command.finished, shell.gone]), reportGraceMs);
@@ -133,6 +139,7 @@ class HeldShell {
  */
 function holding(
   shell: HeldShell,
+  isPast: () => boolean,
   reportAgain: () => void,
   quiet: QuietInterrupt | undefined,
 ): { hold: () => void; release: () => void } {
@@ -147,7 +154,7 @@ function holding(
       held = going.flatMap((child) => identify(child) ?? []);
       for (const child of held) signalProcess(child, 'SIGSTOP');
       reach('interrupt-held');
-      if (!isInCommand(pid) && ++looks <= patientLooks) return;
+      if (isPast() || (!isInCommand(pid) && ++looks <= patientLooks)) return;
       shell.signal('SIGINT');
       shell.signal(shell.abandonSignal);
     },

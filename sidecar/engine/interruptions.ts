@@ -79,6 +79,10 @@ export class Interruptions {
     await endForeground(command, signal, {
       shell: host,
       processes,
+      isPast: () => {
+        foreground.catchUp();
+        return foreground.isPast(command);
+      },
       reportAgain: () => foreground.reportAgain(command),
     });
   }

@@ -10,6 +10,7 @@ import { asStartTime, findProcess } from '../processes/process-table';
 import type { Background } from './background';
 import type { Command } from './command';
 import type { SessionFiles } from './command-files';
+import type { Foreground } from './foreground';
 import type { ShellHost } from './shell-host';
 
 /** Finds the processes of a session and of its commands, computed anew for every look. */
@@ -19,6 +20,7 @@ export class SessionProcesses {
     private readonly host: ShellHost,
     private readonly background: Background,
     private readonly files: SessionFiles,
+    private readonly foreground: Foreground,
   ) {}
 
   /** What the session's processes are known by. */
@@ -55,7 +57,7 @@ export class SessionProcesses {
       root,
       others: [...this.background.subshells, ...this.files.keepers],
       since: this.host.since,
-      startedAt: command.isFinished ? undefined : asStartTime(command.startedMonotonic),
+      startedAt: this.foreground.isPast(command) ? undefined : asStartTime(command.startedMonotonic),
     };
     return processesOfCommand(traces);
   }

@@ -149,7 +149,7 @@ export class Session {
       },
       beforeRemoval: () => this.journal.flush(),
     });
-    this.processes = new SessionProcesses(id, this.host, this.background, this.files);
+    this.processes = new SessionProcesses(id, this.host, this.background, this.files, this.foreground);
     this.journal = new SessionJournal(
       directory.file('journal'),
       {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { holdAt } from '../../sidecar/checkpoints';
 import { forEachShell, until } from '../helpers/engine';
@@ -15,6 +16,24 @@ forEachShell('Cancelling', (suite) => {
     await command.wait([{ output: 'ready' }]);
     assert.equal((await command.cancel()).outcome, 'cancelled');
     await session.expect('echo next', { stdout: 'next\n' });
+  });
+
+  it('of a command that took its shell along leaves the next shell alone, which may not be ready yet', async () => {
+    const { opened, shell } = suite;
+    const home = await opened.directory();
+    const [begun, go] = [join(home, 'begun'), join(home, 'go')];
+    await writeFile(go, '');
+    const wait = `: >'${begun}'; while ! [ -e '${go}' ]; do sleep 0.01; done; FROM_RC=here`;
+    await writeFile(join(home, shell === 'bash' ? '.bashrc' : '.zshrc'), wait);
+    const session = await opened.session(shell, { env: { HOME: home, ZDOTDIR: home }, profile: 'user' });
+    await session.run("kept=yes; f() { echo 'from f'; }");
+    await Promise.all([rm(go), rm(begun)]);
+    const command = await session.start('kept=still; exit 7');
+    await until('the next shell reads the rc file', () => existsSync(begun));
+    const cancel = command.cancel();
+    await writeFile(go, '');
+    assert.equal((await cancel).outcome, 'cancelled');
+    await session.expect('echo $kept $FROM_RC; f; (exit 3)', { stdout: 'still here\nfrom f\n', exitCode: 3 });
   });
 
   it('with a hang-up leaves what earlier commands started alone', async () => {
