@@ -11,6 +11,8 @@ import type { ShellHost } from './shell-host';
 
 const interruptGraceMs = 1000;
 const reportGraceMs = 1000;
+/** For what an interrupted shell does yet, such as a trap, before it is tried again; in the end the shell is replaced. */
+const trapGracesMs = [400, 300, 300];
 const startGraceMs = 2000;
 const againMs = 20;
 /** A signal to stop takes effect soon, not at once. */
@@ -91,16 +93,30 @@ async function endIn(
       return endTheRest('SIGTERM');
     }
   }
-  shell.signal('SIGSTOP');
-  await endProcesses(signal === undefined || signal === 'SIGINT' ? 'SIGTERM' : signal, processes, undefined, host.pid);
-  if (!ended()) shell.signal(host.dialect.abandonSignal);
-  shell.signal('SIGCONT');
-  if (!ended()) reportAgain();
-  await pause(reportGraceMs);
+  const from = signal === undefined || signal === 'SIGINT' ? 'SIGTERM' : signal;
+  for (const [round, graceMs] of trapGracesMs.entries()) {
+    shell.signal('SIGSTOP');
+    await endProcesses(from, processes, undefined, host.pid);
+    if (!ended()) leaveOutTheRest(shell, round);
+    shell.signal('SIGCONT');
+    if (!ended()) reportAgain();
+    await pause(graceMs);
+    if (ended()) break;
+  }
   if (!ended()) shell.signal('SIGKILL');
   await pauseUntil(Promise.race([command.finished, shell.gone]), reportGraceMs);
   // Then it is over as soon as another shell has taken its place.
   if (shell.isGone && !host.isLeft) await command.finished;
+}
+
+/**
+ * A shell that is just between two processes may miss it and go on with the command, so it is told again. By the last round it
+ * has long come to the command, wherever that sends its stderr.
+ */
+function leaveOutTheRest(shell: HeldShell, round: number): void {
+  const isLast = round === trapGracesMs.length - 1;
+  if (round === 0) shell.abandon();
+  else if (isLast || isInCommand(shell.identity?.pid)) shell.interrupt();
 }
 
 /** The shell a command runs in. The one that takes its place when it ends is never signalled for that command's sake. */
@@ -124,12 +140,19 @@ class HeldShell {
     return this.host.isLeft || !this.host.isAlive || this.host.identity !== this.identity;
   }
 
-  get abandonSignal(): NodeJS.Signals {
-    return this.host.dialect.abandonSignal;
-  }
-
   signal(signal: NodeJS.Signals): void {
     if (!this.isGone) this.host.signal(signal);
+  }
+
+  /** Makes it leave out the rest of the command after a child of it was killed. */
+  abandon(): void {
+    this.signal(this.host.dialect.abandonSignal);
+  }
+
+  /** As that, also in the middle of a builtin. */
+  interrupt(): void {
+    this.signal('SIGINT');
+    this.abandon();
   }
 }
 
@@ -155,8 +178,7 @@ function holding(
       for (const child of held) signalProcess(child, 'SIGSTOP');
       reach('interrupt-held');
       if (isPast() || (!isInCommand(pid) && ++looks <= patientLooks)) return;
-      shell.signal('SIGINT');
-      shell.signal(shell.abandonSignal);
+      shell.interrupt();
     },
     release() {
       for (const child of held) signalProcess(child, 'SIGCONT');
@@ -183,8 +205,8 @@ function isInCommand(pid: number | undefined): boolean {
 }
 
 /**
- * With the signals from this one on. `parent` is held while they are signalled together, which stops them for a moment: a zsh that sees its child stopped goes
- * round in circles from then on.
+ * With the signals from this one on. `parent` is held while they are signalled together, which stops them for a moment: a zsh
+ * that sees its child stopped goes round in circles from then on.
  */
 async function endProcesses(
   from: SignalName,

@@ -50,6 +50,18 @@ forEachShell('Cancelling', (suite) => {
     assert.equal(session.info().pid, pid);
   });
 
+  it('with a signal that ends programs is tried again where a shell goes on, and keeps the shell', async () => {
+    const { session } = suite;
+    const { pid } = session.info();
+    await session.run('kept=yes');
+    const untilInterrupted = "trap 'seen=1' INT; echo ready; while [ -z \"$seen\" ]; do :; done; trap - INT";
+    const command = await session.start(`${untilInterrupted}; while :; do :; done`);
+    await command.wait([{ output: 'ready' }]);
+    assert.equal((await command.cancel('SIGTERM')).outcome, 'cancelled');
+    assert.equal(session.info().pid, pid);
+    await session.expect('echo $kept', { stdout: 'yes\n' });
+  });
+
   it('leaves a job of an earlier command stopped that somebody had stopped', async () => {
     const { session } = suite;
     const { stdout } = await session.run('sleep 300 & kill -STOP $!; echo $!');
