@@ -54,7 +54,7 @@ forEachShell('Cancelling', (suite) => {
     const { session } = suite;
     const { pid } = session.info();
     await session.run('kept=yes');
-    const untilInterrupted = "trap 'seen=1' INT; echo ready; while [ -z \"$seen\" ]; do :; done; trap - INT";
+    const untilInterrupted = 'trap seen=1 INT; echo ready; while [ -z "$seen" ]; do :; done; trap - INT';
     const command = await session.start(`${untilInterrupted}; while :; do :; done`);
     await command.wait([{ output: 'ready' }]);
     assert.equal((await command.cancel('SIGTERM')).outcome, 'cancelled');
