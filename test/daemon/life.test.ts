@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import net from 'node:net';
 import { join } from 'node:path';
 import { findRuntimes } from '../../client/client';
@@ -95,18 +95,22 @@ describe('the life of a sidecar', () => {
     const { program, path } = await sandbox.socketSidecar();
     const client = await LineClient.connect(path);
     const pids: number[] = [];
-    for (let n = 0; n < 3; n++) {
-      const { session_id, pid } = await client.data('session.create', { cwd: sandbox.work });
+    for (let n = 0; n < 4; n++) {
+      const shell = n % 2 === 0 ? 'bash' : 'zsh';
+      const { session_id, pid } = await client.data('session.create', { cwd: sandbox.work, shell });
       pids.push(pid);
       client.send({
         id: `busy ${n}`,
         method: 'exec.run',
-        params: { session_id, command: `sleep 300 & echo $! > pid${n}; trap '' INT TERM; sleep 301` },
+        params: { session_id, command: `sleep 300 & echo $! >new; mv new pid${n}; trap '' INT TERM; sleep 301` },
       });
-      await until(() => existsSync(join(sandbox.work, `pid${n}`)), 'the command runs');
+      const file = join(sandbox.work, `pid${n}`);
+      await until(() => existsSync(file), 'the command runs');
+      pids.push(Number(readFileSync(file, 'utf8')));
     }
+    assert.deepEqual(pids.filter(isAlive), pids);
     assert.equal(await program.kill('SIGTERM'), 0);
-    for (let n = 0; n < 3; n++) assert.ok((await client.answer(`busy ${n}`)).ok !== undefined);
+    for (let n = 0; n < 4; n++) assert.ok((await client.answer(`busy ${n}`)).ok !== undefined);
     assert.deepEqual(pids.filter(isAlive), []);
     assert.deepEqual(
       [existsSync(path), existsSync(sandbox.pipe), existsSync(descriptorPath(sandbox.runtimeDir, program.pid))],

@@ -93,13 +93,21 @@ forEachShell('Background commands', (suite) => {
   });
 
   it('answer a wait for their end only when all their output is there', async () => {
-    const command = await suite.session.start('(sleep 0.3; echo late) & echo now', { background });
-    assert.equal((await command.wait()).stdout, 'now\nlate\n');
+    const { session } = suite;
+    const command = await session.start('mkfifo go; { read -r line <go; echo late; } & echo now', { background });
+    const ended = command.wait();
+    await until('its shell has ended', () => !isAlive(command.pid ?? 0));
+    await writeFile(join(session.cwd, 'go'), '\n');
+    assert.equal((await ended).stdout, 'now\nlate\n');
   });
 
   it('keep their exit code while their last output is still to come', async () => {
-    const command = await suite.session.start('(sleep 1.5; echo late) & exit 3', { background });
-    const { exitCode, stdout, notes } = await command.wait();
+    const { session } = suite;
+    const command = await session.start('mkfifo go; { read -r line <go; echo late; } & exit 3', { background });
+    const ended = command.wait();
+    await until('its shell has ended', () => !isAlive(command.pid ?? 0));
+    await writeFile(join(session.cwd, 'go'), '\n');
+    const { exitCode, stdout, notes } = await ended;
     assert.deepEqual([exitCode, stdout, notes], [3, 'late\n', []]);
   });
 

@@ -6,13 +6,22 @@ import { join } from 'node:path';
 import { LimpetError } from '../../protocol/errors';
 import { fails, forEachShell, type OpenedSession, until } from '../helpers/engine';
 import { fixture } from '../helpers/fixtures';
-import { isAlive } from '../helpers/processes';
+import { isAlive, processesMarked } from '../helpers/processes';
 
 const pidIn = async (session: OpenedSession, file: string): Promise<number> => {
   const path = join(session.cwd, file);
   await until(`${file} has a pid`, async () => existsSync(path) && (await readFile(path, 'utf8')).trim() !== '');
   return Number(await readFile(path, 'utf8'));
 };
+
+/** All that end a process. */
+const deadly = (
+  [
+    ...['SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGILL', 'SIGTRAP', 'SIGABRT', 'SIGBUS', 'SIGFPE', 'SIGKILL', 'SIGUSR1'],
+    ...['SIGSEGV', 'SIGUSR2', 'SIGPIPE', 'SIGALRM', 'SIGTERM', 'SIGXCPU', 'SIGXFSZ', 'SIGVTALRM', 'SIGPROF'],
+    ...['SIGIO', 'SIGSYS', ...(process.platform === 'linux' ? ['SIGSTKFLT', 'SIGPWR'] : [])],
+  ] as NodeJS.Signals[]
+).map((signal) => [signal, constants.signals[signal]] as const);
 
 /** Commands that run until they are stopped; each says "ready" first. */
 const endless: Array<[string, string]> = [
@@ -40,29 +49,18 @@ forEachShell('Processes', (suite) => {
     );
   });
 
-  for (const signal of [
-    'HUP',
-    'INT',
-    'QUIT',
-    'ABRT',
-    'KILL',
-    'USR1',
-    'SEGV',
-    'USR2',
-    'PIPE',
-    'ALRM',
-    'TERM',
-  ] as const) {
-    it(`reports a command that SIG${signal} ended`, async () => {
-      await suite.session.run('ulimit -c 0');
-      await suite.session.expect(`echo before; sh -c 'kill -${signal} $$'`, {
-        outcome: 'signaled',
-        signal: `SIG${signal}`,
-        exitCode: 128 + constants.signals[`SIG${signal}`],
-        stdout: 'before\n',
-        stderr: /^/,
-      });
-      await suite.session.expect('echo next', { stdout: 'next\n' });
+  for (const background of [false, true]) {
+    it(`reports a command that a signal ended, whichever, in the ${background ? 'background' : 'foreground'}`, async () => {
+      const { session } = suite;
+      await session.run('ulimit -c 0');
+      // What a shell starts in the background ignores what the keyboard sends.
+      const heeded = deadly.filter(([signal]) => !(background && ['SIGINT', 'SIGQUIT'].includes(signal)));
+      for (const [signal, number] of heeded) {
+        const command = await session.start(`echo before; sh -c 'kill -${number} $$'`, { background });
+        const { outcome, signal: reported, exitCode, stdout } = await command.wait();
+        assert.deepEqual([outcome, reported, exitCode, stdout], ['signaled', signal, 128 + number, 'before\n']);
+      }
+      await session.expect('echo next', { stdout: 'next\n' });
     });
   }
 
@@ -114,8 +112,9 @@ forEachShell('Processes', (suite) => {
       const running = await session.start(`${command}; echo no`);
       await running.wait([{ output: 'ready' }]);
       assert.deepEqual(await running.cancel(), { outcome: 'cancelled', commandId: running.id });
-      const { met, outcome, stdout, stderr } = await running.wait();
+      const { met, outcome, stdout, stderr, heldOpenBy } = await running.wait();
       assert.deepEqual([met, outcome, stdout, stderr], ['exit', 'cancelled', 'ready\n', '']);
+      assert.deepEqual([heldOpenBy, processesMarked(`LIMPET_COMMAND_ID=${running.id}\0`)], [undefined, []]);
       await session.expect('echo "$x"', { stdout: 'kept\n' });
       assert.deepEqual([session.info().pid, session.info().restarts], [session.created.pid, 0]);
     });

@@ -177,8 +177,8 @@ forEachShell('Recovery', (suite) => {
     const pid = session.info().pid ?? 0;
     const patience = Date.now() + 2500;
     await until('the shell is gone or will stay', () => !isAlive(pid) || Date.now() > patience);
-    const { exitCode, stdout } = await session.run('echo still here');
-    assert.deepEqual([exitCode, stdout], [0, 'still here\n']);
+    const { exitCode, stdout } = await session.run('echo "still here, $x"');
+    assert.deepEqual([exitCode, stdout], [0, 'still here, kept\n']);
   });
 
   it('falls back with a note when its directory is gone, and says where it really is', async () => {

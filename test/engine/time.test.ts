@@ -120,6 +120,7 @@ forEachShell('Time', (suite) => {
     } finally {
       holdAt(undefined);
     }
+    assert.ok(looks >= 4, 'the shell was held so long');
     await session.expect('echo on', { stdout: 'on\n' }, { timeoutMs: 10_000 });
   });
 
