@@ -157,12 +157,17 @@ forEachShell('Bytes', (suite) => {
     );
     assert.match(result.stdout, /^x+\s.*exec\.output.*\sx+$/s);
     assert.ok(result.stdout.length < 2.1 * 1024 * 1024, 'the text is bounded');
+    const { stdout } = parsePrefixLog(await readFile(result.logPath));
+    assert.ok(stdout.equals(Buffer.alloc(bytes, 'x')), 'the log has all of it');
     await suite.session.expect('echo next', { stdout: 'next\n' });
   });
 
-  it('counts ten million short lines exactly', async () => {
-    const result = await suite.session.run('yes | head -n 10000000');
-    assert.deepEqual([result.exitCode, result.stdoutBytes, result.truncated.stdout], [0, 20_000_000, true]);
+  it('counts ten million short lines exactly, and has each of them in its log', async () => {
+    const { session } = suite;
+    const result = await session.run('seq 10000000 | tee lines');
+    assert.deepEqual([result.exitCode, result.stdoutBytes, result.truncated.stdout], [0, 78_888_897, true]);
+    const lines = await readFile(join(session.cwd, 'lines'));
+    assert.ok(parsePrefixLog(await readFile(result.logPath)).stdout.equals(lines), 'the log has all of them');
   });
 
   it('captures both streams at once, 50 MB each, and mixes them nowhere', async () => {
@@ -199,7 +204,7 @@ forEachShell('Bytes', (suite) => {
 
   it('loses nothing of a command that ends right after its output, many times over', async function () {
     if (long) this.timeout(600_000);
-    const [bytes, times] = long ? [10_000_000, 200] : [1_000_000, 60];
+    const [bytes, times] = long ? [10_000_000, 200] : [10_000_000, 40];
     for (let time = 0; time < times; time++) {
       const { stdoutBytes, exitCode } = await suite.session.run(`head -c ${bytes} /dev/zero`);
       assert.deepEqual([stdoutBytes, exitCode], [bytes, 0], `time ${time}`);
@@ -208,7 +213,7 @@ forEachShell('Bytes', (suite) => {
 
   it('loses nothing of a command that prints and then ends the shell', async function () {
     if (long) this.timeout(600_000);
-    const [bytes, times] = long ? [10_000_000, 200] : [1_000_000, 5];
+    const [bytes, times] = long ? [10_000_000, 200] : [10_000_000, 20];
     for (let time = 0; time < times; time++) {
       const result = await suite.session.run(`head -c ${bytes} /dev/zero; exit 3`);
       assert.deepEqual(

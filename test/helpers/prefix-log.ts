@@ -7,7 +7,7 @@ export function parsePrefixLog(log: Buffer): { stdout: Buffer; stderr: Buffer } 
   while (at < log.length) {
     const newline = log.indexOf(0x0a, at);
     if (newline === -1) throw new Error(`The log ends within a line, at ${at} of ${log.length}.`);
-    const [stream, again, mark] = log.subarray(at, at + 3);
+    const [stream, again, mark] = [log[at], log[at + 1], log[at + 2]];
     if ((stream !== 1 && stream !== 2) || again !== stream || (mark !== stream && mark !== 0)) {
       throw new Error(`No prefix but ${log.subarray(at, at + 3).toString('hex')} at ${at}.`);
     }
