@@ -1,4 +1,6 @@
+import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
+import type { CommandResult } from '../protocol/values';
 import { Engine } from '../sidecar/engine/engine';
 import { fastDirectory, ordinaryDirectory } from './directory';
 import type { Rival } from './rivals/rival';
@@ -31,6 +33,11 @@ export async function openEngine(): Promise<OpenedEngine> {
   };
 }
 
+/** A command that did not do its work would be a fast one. */
+export function assertDone({ outcome, exitCode, notes }: CommandResult): void {
+  assert.deepEqual([outcome, exitCode, notes], ['exited', 0, []]);
+}
+
 /** A session of the engine as one contender among the others. */
 export async function limpetSession(shell = 'bash'): Promise<Rival> {
   const { engine, directory, dispose } = await openEngine();
@@ -38,7 +45,8 @@ export async function limpetSession(shell = 'bash'): Promise<Rival> {
   return {
     name: `limpet ${shell}`,
     async run(command) {
-      await engine.run({ sessionId, command });
+      const { exitCode } = await engine.run({ sessionId, command });
+      assert.equal(exitCode, 0);
     },
     dispose,
   };

@@ -34,12 +34,15 @@ async function main(): Promise<number> {
     return 2;
   }
   const rows: Row[] = [];
-  for (const [name, measure] of Object.entries(groups)) {
-    if (values.only.length > 0 && !values.only.includes(name)) continue;
-    console.error(`measuring ${name} …`);
-    rows.push(...(await measure()));
+  try {
+    for (const [name, measure] of Object.entries(groups)) {
+      if (values.only.length > 0 && !values.only.includes(name)) continue;
+      console.error(`measuring ${name} …`);
+      rows.push(...(await measure()));
+    }
+  } finally {
+    console.log(render(rows));
   }
-  console.log(render(rows));
   const missed = rows.filter(isMissed);
   if (!values.check || missed.length === 0) return 0;
   console.error(`\n${missed.length} of ${rows.filter(isRequired).length} targets missed.`);

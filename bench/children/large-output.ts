@@ -1,5 +1,6 @@
+import assert from 'node:assert/strict';
 import { keepMemoryFlat } from '../../sidecar/memory';
-import { openEngine } from '../engine';
+import { assertDone, openEngine } from '../engine';
 import { drainPipe } from '../rivals/raw-pipe';
 import { forgetPeak, peakBytes, residentBytes } from './footprint';
 import { serve } from './serve';
@@ -8,11 +9,12 @@ keepMemoryFlat();
 
 const output = (bytes: number) => `head -c ${bytes} /dev/zero | tr '\\0' 'x' | fold -w 99`;
 
-async function growth(work: (bytes: number) => Promise<unknown>): Promise<number> {
+/** By how much the process grows at most while a gigabyte passes through it. `work` answers with the bytes it saw. */
+async function growth(work: (bytes: number) => Promise<number>): Promise<number> {
   await work(10_000_000);
   const before = await residentBytes();
   forgetPeak();
-  await work(1_000_000_000);
+  assert.ok((await work(1_000_000_000)) >= 1_000_000_000);
   return peakBytes() - before;
 }
 
@@ -20,7 +22,12 @@ void openEngine().then(async ({ engine, directory, dispose }) => {
   const { sessionId } = await engine.createSession({ shell: 'bash', cwd: directory });
   serve(
     {
-      engine: () => growth((bytes) => engine.run({ sessionId, command: output(bytes) })),
+      engine: () =>
+        growth(async (bytes) => {
+          const result = await engine.run({ sessionId, command: output(bytes) });
+          assertDone(result);
+          return result.stdoutBytes;
+        }),
       'raw pipe': () => growth((bytes) => drainPipe(output(bytes))),
     },
     dispose,

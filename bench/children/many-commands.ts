@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { keepMemoryFlat } from '../../sidecar/memory';
-import { openEngine } from '../engine';
+import { assertDone, openEngine } from '../engine';
 import { filesUnder, openDescriptors, residentBytes, zombies } from './footprint';
 import { serve } from './serve';
 
@@ -12,6 +12,8 @@ export interface Footprint {
   descriptors: number;
   zombies: number;
   files: number;
+  /** Those of the newest commands are kept. */
+  logs: number;
 }
 
 /** As a sidecar does. */
@@ -20,11 +22,14 @@ keepMemoryFlat();
 void openEngine().then(async ({ engine, directory, runtimeDir, stateDir, dispose }) => {
   const { sessionId } = await engine.createSession({ shell: 'bash', cwd: directory });
   const run = async (count: number): Promise<Footprint> => {
-    for (let i = 0; i < count; i++) await engine.run({ sessionId, command: i % 10 === 0 ? 'ls /' : 'echo hello' });
-    const files = await settled(() => filesUnder(runtimeDir) + filesUnder(stateDir));
-    return { rss: await residentBytes(), descriptors: openDescriptors(), zombies: zombies(), files };
+    for (let i = 0; i < count; i++) {
+      assertDone(await engine.run({ sessionId, command: i % 10 === 0 ? 'ls /' : 'echo hello' }));
+    }
+    const logs = await settled(() => filesUnder(stateDir));
+    const files = await settled(() => filesUnder(runtimeDir));
+    return { rss: await residentBytes(), descriptors: openDescriptors(), zombies: zombies(), files, logs };
   };
-  serve({ 'run 1000': () => run(1000), 'run 9000': () => run(9000) }, dispose);
+  serve({ 'run 10': () => run(10), 'run 990': () => run(990), 'run 9000': () => run(9000) }, dispose);
 });
 
 /** Files are made and removed while the session is idle; how long that takes is the disk's business. */

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { keepMemoryFlat } from '../../sidecar/memory';
 import { openEngine } from '../engine';
 import { milliseconds } from '../measure';
@@ -16,7 +17,12 @@ void openEngine().then(async ({ engine, directory, dispose }) => {
     const samples: number[] = [];
     for (let i = 0; i < 50; i++) {
       const sessionId = next();
-      samples.push(await milliseconds(() => engine.run({ sessionId, command: 'true' })));
+      samples.push(
+        await milliseconds(async () => {
+          const { exitCode } = await engine.run({ sessionId, command: 'true' });
+          assert.equal(exitCode, 0);
+        }),
+      );
     }
     return samples;
   };

@@ -1,4 +1,4 @@
-import { openEngine } from '../engine';
+import { assertDone, openEngine } from '../engine';
 import { median, milliseconds, takeTurns } from '../measure';
 import { spawnedBash } from '../rivals/spawned-bash';
 import { figure, type Row } from '../table';
@@ -12,7 +12,7 @@ export async function creation(): Promise<Row[]> {
   const created: string[] = [];
   const first = (shell: string) => async () => {
     const { sessionId } = await engine.createSession({ shell, cwd: directory });
-    await engine.run({ sessionId, command: 'true' });
+    assertDone(await engine.run({ sessionId, command: 'true' }));
     created.push(sessionId);
   };
   try {

@@ -70,16 +70,17 @@ export async function sessions(): Promise<Row[]> {
 
 const mostBytesEach = 512;
 
-/** Whether anything piles up over thousands of commands; the first thousand warm it up. */
+/** Whether anything piles up over thousands of commands; the first thousand warm up what is resident. */
 export async function endurance(): Promise<Row[]> {
   const child = await Child.start('many-commands.js');
   try {
-    const early = await child.ask<Footprint>('run 1000');
+    const start = await child.ask<Footprint>('run 10');
+    const early = await child.ask<Footprint>('run 990');
     const late = await child.ask<Footprint>('run 9000');
     const later = await child.ask<Footprint>('run 9000');
     const [first, second] = [(late.rss - early.rss) / 9000, (later.rss - late.rss) / 9000];
-    const count = (what: string, before: number, after: number): Row => ({
-      what: `${what} more after 10 000 commands than after 1000`,
+    const count = (what: string, before: number, after: number, since = 'at the start'): Row => ({
+      what: `${what} more after 10 000 commands than ${since}`,
       ours: String(after),
       rival: String(before),
       ratio: after - before,
@@ -100,9 +101,10 @@ export async function endurance(): Promise<Row[]> {
         ratio: second / mostBytesEach,
         target: { atMost: 1 },
       },
-      count('descriptors', early.descriptors, late.descriptors),
-      count('zombies', early.zombies, late.zombies),
-      count('files', early.files, late.files),
+      count('descriptors', start.descriptors, late.descriptors),
+      count('zombies', start.zombies, late.zombies),
+      count('runtime files', start.files, late.files),
+      count('files of logs', early.logs, late.logs, 'after 1000'),
     ];
   } finally {
     await child.dispose();

@@ -52,6 +52,7 @@ export async function latency(): Promise<Row[]> {
       });
       if (tmux === undefined) rows.push(missingRival(`${command}, p50, against tmux pane`, 'tmux'));
     }
+    rows.push(...(await saving(ours, zsh, spawnedBash())));
     const [mean, bareMean] = [await sustained(ours), await sustained(bare)];
     rows.push({
       what: `true, mean of ${inARow} in a row, against ${bare.name}`,
@@ -63,6 +64,24 @@ export async function latency(): Promise<Row[]> {
     for (const rival of everyone) await rival.dispose();
   }
   return rows;
+}
+
+/** Before a command whose text may mean the end of the shell, its state is saved, unless it has been already. */
+async function saving(ours: Rival, zsh: Rival, spawned: Rival): Promise<Row[]> {
+  const contender = (rival: Rival, command: string) => ({
+    name: rival.name,
+    block: 5,
+    once: () => rival.run(command),
+  });
+  const contenders = [contender(ours, ': set'), contender(zsh, ': set'), contender(spawned, 'true')];
+  const [bash = Number.NaN, other = Number.NaN, theirs = Number.NaN] = await takeTurns(contenders, rounds);
+  const row = (shell: string, took: number): Row => ({
+    what: `a command before which the state of ${shell} is saved, p50, against bash -c true`,
+    ours: figure(took, 'ms'),
+    rival: figure(theirs, 'ms'),
+    ratio: took / theirs,
+  });
+  return [row('bash', bash), row('zsh', other)];
 }
 
 const sustained = (rival: Rival) => meanInARow(inARow, () => rival.run('true'));
