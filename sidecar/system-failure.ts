@@ -12,6 +12,11 @@ const troubles: Record<string, string> = {
   ENOMEM: 'The system has no memory left. End some processes.',
 };
 
+/** What may be otherwise in a moment, and so says nothing about whether a file is there. */
+const passing = new Set(['EMFILE', 'ENFILE', 'ENOMEM', 'EIO', 'EAGAIN', 'EINTR']);
+
+export const isPassing = (thrown: unknown): boolean => passing.has((thrown as NodeJS.ErrnoException).code ?? '');
+
 /** The system's own words for it, worded for whoever asked; nothing if it is no such trouble. */
 export function describeTrouble(thrown: unknown): string | undefined {
   const code = (thrown as NodeJS.ErrnoException | undefined)?.code ?? '';

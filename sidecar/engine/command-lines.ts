@@ -50,7 +50,9 @@ export class CommandLines {
   /** What runs a command, and reports it. */
   line(command: Command, slot: Slot): string {
     const { host, files } = this;
-    const { mayTrap, isShadowed } = this.habits;
+    const { isShadowed } = this.habits;
+    // What is done for a trap before the command is undone in the line that is replaced below.
+    const mayTrap = this.habits.mayTrap && !isShadowed;
     const { flags, lastStatus } = host;
     const { number, request } = command;
     const line = host.dialect.foreground({

@@ -30,6 +30,7 @@ const foundNothing = "The session's directory was removed while this was to be r
 const opensNothing =
   'The shell could not open files any more, as after "set -r" or a low "ulimit -n", so it could run no command and was replaced.';
 const mayNotHaveRun = 'It is not known whether this command was run before that.';
+const statusIsUnknown = 'What it told of this command may be about that, so the exit code is unknown.';
 
 const isGone = (cwd: string) => `${cwd}, where the session was, is gone; it is where its shell began now.`;
 
@@ -247,13 +248,20 @@ export class Foreground {
 
   /** Whether the command may not have been run, or none after it can be, because the shell cannot open its streams. */
   private mayOpenNothing(command: Command, slot: Slot, status: number): boolean {
-    if (this.lines.known.isShadowed || command.ending !== undefined) return false;
-    return mayForbidOpening.test(command.request.text) || this.isSilentFailure(command, slot, status);
+    if (command.ending !== undefined) return false;
+    // It would be asked, and could not answer.
+    if (this.lines.known.isShadowed && this.host.dialect.fewestDescriptors === 0) return false;
+    if (mayForbidOpening.test(command.request.text) || this.isDoubtful(status)) return true;
+    return this.isSilentFailure(command, slot, status);
+  }
+
+  private isDoubtful(status: number): boolean {
+    return this.host.dialect.statusesWithoutDescriptors.includes(status);
   }
 
   /** What bash also tells of a command that it did not run. */
   private isSilentFailure({ output }: Command, slot: Slot, status: number): boolean {
-    if (status !== 1 || slot.wasSeenOpen) return false;
+    if ((status !== 1 && !this.isDoubtful(status)) || slot.wasSeenOpen) return false;
     slot.drain();
     return output.bytes.stdout + output.bytes.stderr === 0;
   }
@@ -264,9 +272,11 @@ export class Foreground {
     host.signal('SIGKILL');
     const exit = await host.exited;
     if (exit === undefined || host.isRetired) return undefined;
-    const end = this.isSilentFailure(command, slot, status)
-      ? unknownEnd(command, host.cwd, mayNotHaveRun)
-      : reportedEnd(command, status, host.cwd);
+    const isSilent = this.isSilentFailure(command, slot, status);
+    const end =
+      isSilent || this.isDoubtful(status)
+        ? unknownEnd(command, host.cwd, isSilent ? mayNotHaveRun : statusIsUnknown)
+        : reportedEnd(command, status, host.cwd);
     this.host.lastStatus = end.exitCode ?? 0;
     end.notes.unshift(...notes, opensNothing, ...(await this.replace(exit)));
     return this.settled(end, slot);

@@ -5,6 +5,7 @@ import { reach } from '../checkpoints';
 import { identify, type ProcessIdentity, signalProcess } from '../processes/identity';
 import { climb, ladderFrom } from '../processes/kill-ladder';
 import { childrenOf, findProcess, programOf } from '../processes/process-table';
+import { nowhere } from '../shells/dialect';
 import type { Command } from './command';
 import { QuietInterrupt } from './quiet-interrupt';
 import type { ShellHost } from './shell-host';
@@ -198,7 +199,7 @@ function isInCommand(pid: number | undefined): boolean {
   const deadline = performance.now() + stopMs;
   while (findProcess(pid)?.state !== 'T' && performance.now() < deadline);
   try {
-    return readlinkSync(`/proc/${pid}/fd/2`) !== '/dev/null';
+    return readlinkSync(`/proc/${pid}/fd/2`) !== nowhere;
   } catch {
     return true;
   }

@@ -1,6 +1,7 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import type { IndexedPiece } from '../output/chunk-index';
 import type { ProcessIdentity } from '../processes/identity';
+import { isPassing } from '../system-failure';
 import {
   type JournalRecord,
   type OutputTotals,
@@ -108,15 +109,12 @@ function noteOf(record: CommandRecord, commands: Map<number, SavedCommand>): voi
   else commands.delete(number);
 }
 
-/** What may be otherwise in a moment. */
-const passing = new Set(['EMFILE', 'ENFILE', 'ENOMEM', 'EIO', 'EAGAIN', 'EINTR']);
-
 /** Throws if it cannot be opened now and perhaps later. */
 function openIfThere(path: string): number | undefined {
   try {
     return openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   } catch (error) {
-    if (passing.has((error as NodeJS.ErrnoException).code ?? '')) throw error;
+    if (isPassing(error)) throw error;
     return undefined;
   }
 }

@@ -143,15 +143,11 @@ export class SessionDirectory {
     return slot;
   }
 
-  /** Nobody will use it: its keepers go too. */
-  abandon(): void {
-    for (const keeper of this.keepers) signalProcess(keeper, 'SIGKILL');
-    this.remove();
-  }
-
+  /** Its keepers go too: one may have come after everybody else was looked for and ended. */
   remove(): void {
     if (this.isRemoved) return;
     this.isRemoved = true;
+    for (const keeper of this.keepers) signalProcess(keeper, 'SIGKILL');
     removeIfPossible(this.path);
   }
 }

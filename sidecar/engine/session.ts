@@ -208,7 +208,7 @@ export class Session {
     try {
       return new Session(options);
     } catch (error) {
-      options.directory.abandon();
+      options.directory.remove();
       throw error;
     }
   }
@@ -288,7 +288,8 @@ export class Session {
 
   /** Ends a command. Resolves when it is gone, or when everything was tried. */
   async interrupt(command: Command, why: 'cancelled' | 'timed_out', signal?: SignalName): Promise<void> {
-    if (command.state !== 'queued') return this.interruptions.end(command, why, signal);
+    // What was left to another sidecar is that one's to end.
+    if (command.state !== 'queued' || this.isTerminated) return this.interruptions.end(command, why, signal);
     this.queued--;
     const notes = [neverStarted];
     this.finish(command, { outcome: why, exitCode: null, signal: null, cwd: this.cwd, notes });
@@ -488,7 +489,8 @@ export class Session {
   private resumeInTurn(work: () => Promise<void>): void {
     this.mutex
       .runExclusive(() => (this.isTerminated ? undefined : work()))
-      .catch((error: unknown) => this.options.onBug(this, error));
+      .catch((error: unknown) => this.options.onBug(this, error))
+      .finally(() => this.snapshotLater());
   }
 
   /** Whether its directory is where it belongs; nobody needs that of one that is being destroyed. */
@@ -576,8 +578,9 @@ export class Session {
       slot.bind(command.output);
       this.journal.began(command, slot);
       this.interruptions.startTimer(command);
-      if (command.request.background) await this.background.start(command, slot);
-      else await this.performForeground(command, slot, 'run');
+      if (!command.request.background) return await this.performForeground(command, slot, 'run');
+      await this.background.start(command, slot);
+      this.snapshotLater();
     } catch (error) {
       if (command.state === 'queued') this.queued--;
       this.failUnlessOver(command, error);
@@ -658,6 +661,11 @@ export class Session {
     this.active = undefined;
     this.enter('idle', command);
     this.timers.rest();
+  }
+
+  /** One that was due may have been put off for what was done in the session meanwhile. */
+  private snapshotLater(): void {
+    if (!this.isTerminated) this.timers.scheduleSnapshot();
   }
 
   private async takeSnapshot(): Promise<void> {

@@ -4,7 +4,7 @@ import { Occurrence } from '../occurrence';
 import { readsStandardInput } from '../processes/activity';
 import { shellsReading } from '../processes/command-processes';
 import { isAlive, isSame, type ProcessIdentity, signalProcess } from '../processes/identity';
-import { standardInputOf } from '../processes/process-table';
+import { descriptorLimitOf, standardInputOf } from '../processes/process-table';
 import type { Profile } from '../shells/dialect';
 import type { Shell } from '../shells/find-shells';
 import { Channel, type Record4 } from './channel';
@@ -289,7 +289,10 @@ export class ShellHost {
   async canOpen(): Promise<boolean> {
     const asked = ++this.openings;
     const line = this.dialect.canOpen(asked);
-    if (!this.isAlive || line === undefined) return true;
+    const { pid } = this;
+    if (pid === undefined) return true;
+    if (line === undefined)
+      return (descriptorLimitOf(pid) ?? Number.POSITIVE_INFINITY) >= this.dialect.fewestDescriptors;
     let can = true;
     await this.answer(line, (resolve) => {
       this.onOpened = (question, answer) => {

@@ -1,5 +1,6 @@
 import { closeSync, constants, fstatSync, ftruncateSync, openSync, readSync, writeSync } from 'node:fs';
 import type { StreamName } from '../../protocol/values';
+import { isPassing } from '../system-failure';
 import { PrefixEncoder } from './prefix-log';
 
 /** One encoder serves every log: a record is written before the next is encoded. */
@@ -181,7 +182,7 @@ function openLog(path: string): number | undefined {
   try {
     fd = openSync(path, readWithoutFollowing);
   } catch (error) {
-    if (['ENOENT', 'ELOOP', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined;
+    if (!isPassing(error)) return undefined;
     throw error;
   }
   if (fstatSync(fd).isFile()) return fd;

@@ -1,5 +1,6 @@
 import { open } from 'node:fs/promises';
 import type { StreamName } from '../../protocol/values';
+import { isPassing } from '../system-failure';
 import { Capture } from './capture';
 import { readWithoutFollowing } from './command-log';
 import { recordAt } from './prefix-log';
@@ -9,7 +10,10 @@ const blockBytes = 1024 * 1024;
 /** The ends of both streams, read back from the first bytes of a log in bounded memory. Empty if the log is gone. */
 export async function recapture(path: string, limit: number, size: number): Promise<Record<StreamName, Capture>> {
   const captures = { stdout: new Capture(limit), stderr: new Capture(limit) };
-  const file = await open(path, readWithoutFollowing).catch(() => undefined);
+  const file = await open(path, readWithoutFollowing).catch((error: unknown) => {
+    if (isPassing(error)) throw error;
+    return undefined;
+  });
   if (file === undefined) return captures;
   try {
     if (!(await file.stat()).isFile()) return captures;

@@ -1,4 +1,5 @@
 import { closeSync, constants, fstatSync, ftruncateSync, openSync, readSync, writeSync } from 'node:fs';
+import { isPassing } from '../system-failure';
 import type { IndexedPiece } from './chunk-index';
 import { recordAt, sealFragment } from './prefix-log';
 
@@ -16,14 +17,15 @@ export interface ResumedLog {
 }
 
 /**
- * Takes up the log of a writer that was killed. A last record that was cut short becomes a fragment, since its bytes are
+ * Takes up the log of a writer that was killed. Throws if it cannot be opened now and perhaps later. A last record that was cut short becomes a fragment, since its bytes are
  * real; what was logged after the last noted piece is told as pieces of its own.
  */
 export function resumeLog(path: string, notedEnd: number): ResumedLog {
   let fd: number;
   try {
     fd = openSync(path, constants.O_RDWR | constants.O_NOFOLLOW);
-  } catch {
+  } catch (error) {
+    if (isPassing(error)) throw error;
     return { isThere: false, size: 0, pieces: [], isForeign: notedEnd > 0 };
   }
   try {

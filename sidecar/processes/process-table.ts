@@ -98,6 +98,13 @@ export function leadsSession(pid: number): boolean {
   return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[3]) === pid;
 }
 
+/** How many files a process may have open; nothing where nobody can tell. */
+export function descriptorLimitOf(pid: number): number | undefined {
+  const limits = isLinux ? readOrEmpty(`/proc/${pid}/limits`) : '';
+  const [, limit] = /^Max open files\s+(\d+)/m.exec(limits) ?? [];
+  return limit === undefined ? undefined : Number(limit);
+}
+
 /** The file a process runs. */
 export function programOf(pid: number): string | undefined {
   try {

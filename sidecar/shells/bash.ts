@@ -2,6 +2,7 @@ import {
   afterStatus,
   freeDot,
   inlined,
+  nowhere,
   type Overrides,
   outlived,
   printfProgram,
@@ -69,7 +70,7 @@ __lmp_quiet() {
 __lmp_take() {
   local __lmp_v
   for __lmp_v in "$@"; do
-    [[ -e /dev/fd/$__lmp_v ]] || command eval "exec $__lmp_v<>/dev/null"
+    [[ -e /dev/fd/$__lmp_v ]] || command eval "exec $__lmp_v<>/dev/null" || :
   done
 }
 # Remembers in __lmp_undo how to put the named variables, or the directory, back.
@@ -79,13 +80,15 @@ __lmp_keep() {
   for __lmp_v in "$@"; do
     # Unset first, because what it is declared as again may be without a value, or not exported.
     __lmp_undo+="command unset $__lmp_v"$'\\n'
-    command declare -p "$__lmp_v" >/dev/null 2>&1 && __lmp_undo+="$(command declare -p "$__lmp_v")"$'\\n'
+    command declare -p "$__lmp_v" >${nowhere} 2>&1 && __lmp_undo+="$(command declare -p "$__lmp_v")"$'\\n'
   done
 }
 # Back to a directory; if it is gone, to where the shell began: a "cd" that fails would leave $PWD and the shell apart.
 __lmp_cd() {
   __lmp_gone=
   command cd -- "$1" && command return
+  # Where PWD or OLDPWD is read-only it tells of a failure although it went there.
+  [[ . -ef $1 ]] && command return 0
   __lmp_gone=' gone'
   command cd -- "$__lmp_home" || command cd /
   command return 1
@@ -109,14 +112,14 @@ __lmp_keep_cwd() {
   __lmp_undo+=$__lmp_v$'\\n'
 }
 # Notes the positional parameters for an exit in a function, which sees only its own.
-# Options come last: a restored "set -e" or "set -u" would end the restoring itself. "set -t" is the one that ends any shell.
+# Options come late: a restored "set -e" or "set -u" would end the restoring itself. "set -t" is the one that ends any shell.
+# Aliases come last: one may be for a word that is needed here.
 # Functions may need extglob to be read, also where it was only on while they were defined.
 __lmp_snap() { __lmp_quiet __lmp_save "$@"; }
 __lmp_save() {
   local __lmp_v __lmp_n=$1
-  command shift
   command set +t
-  __lmp_args=("$@")
+  __lmp_args=("\${@:2}")
   __lmp_old
   __lmp_v=\${PWD+"__lmp_cd \${PWD@Q}||:"}$'\\n'$__lmp_v$'\\n'\${__lmp_undo-}
   {
@@ -128,18 +131,18 @@ __lmp_save() {
     command shopt -p extglob || :
     command umask -p
     command printf 'set --'
-    (( $# )) && command printf ' %q' "$@"
+    (( $# > 1 )) && command printf ' %q' "\${@:2}"
     command printf '\\n%s' "$__lmp_v"
-    command alias -p
     command set +o
     [[ $__lmp_flags == *T* ]] && command printf 'set -T\\n'
     [[ $__lmp_flags == *a* ]] && command printf 'set -a\\n'
+    command alias -p
     command printf '__lmp_restored=all\\n'
-  } >|${quote(`${snapshot}.new`)} 2>/dev/null
+  } >|${quote(`${snapshot}.new`)} 2>${nowhere}
   {
     command export -p
     command printf '%s__lmp_restored=environment\\n' "$__lmp_v"
-  } >|${quote(`${snapshot}.environment.new`)} 2>/dev/null
+  } >|${quote(`${snapshot}.environment.new`)} 2>${nowhere}
   command printf '\\1=T\\0%s\\0%s\\0\\0' "$?" "$__lmp_n" 1<>${quote(control)}
 }
 # Names that are local where a function ends the shell, each as often as that hides something: to unset it from a function
@@ -153,14 +156,13 @@ __lmp_hidden() {
       command unset -v "$__lmp_v" && command declare -p "$__lmp_v" >/dev/null || break
       command printf '%s\\n' "$__lmp_v"
     done
-  done 2>/dev/null
+  done 2>${nowhere}
 }
 # Takes a snapshot as the shell ends, and passes $? on to the user's own EXIT trap.
 __lmp_x() {
   local __lmp_s=$? __lmp_w=$1
-  shift
   if [[ $__lmp_w == source ]]; then
-    __lmp_save '' "$@"
+    __lmp_save '' "\${@:2}"
   else
     (
       command mapfile -t __lmp_w <<<"$(__lmp_hidden)"
@@ -185,13 +187,13 @@ __lmp_arm() {
   command eval "set -- \${__lmp_t#trap -- }"
   # In POSIX mode one that is not set is told as "-".
   [[ \${1-} == - ]] && command shift 2
-  command trap -- '{ __lmp_quiet __lmp_x "\${FUNCNAME-source}" "$@"&&:;} >/dev/null 2>&1'"\${1:+;__lmp_streams&&:;$1}" EXIT
+  command trap -- '{ __lmp_quiet __lmp_x "\${FUNCNAME-source}" "$@"&&:;} >${nowhere} 2>&1'"\${1:+;__lmp_streams&&:;$1}" EXIT
 }
 readonly -f __lmp_x __lmp_hidden __lmp_arm __lmp_quiet __lmp_save __lmp_streams __lmp_again __lmp_r __lmp_f __lmp_n __lmp_id __lmp_take __lmp_o __lmp_p __lmp_e __lmp_b __lmp_cd __lmp_old __lmp_keep __lmp_keep_cwd __lmp_snap
 __lmp_arm
 # Bash forgets an interrupt unless its child dies of one too. It does not forget a trap, and runs it once the child is gone.
 # While it waits for a line, it would crash of that; then its input is the one with the lines.
-trap '[[ /dev/fd/0 -ef $__lmp/in ]]||command kill -INT $$' VTALRM
+trap 'command test /dev/fd/0 -ef "$__lmp/in"||command kill -INT $$' VTALRM
 # Where the user has a trap on INT, the one above leaves it pending until the next trap is run, whoever's. So one is run for that.
 trap : URG
 set "$__lmp_q"
@@ -206,15 +208,18 @@ done
 unset __lmp_rc
 `;
 
-/** Whether what gives a command its own things, and takes them back, is what it seems: nothing the user has named or disabled. */
+/**
+ * Whether what gives a command its own things, and takes them back, is what it seems: nothing the user has named or disabled.
+ * Here and in all lines no `[[`: after a syntax error in one, bash takes the first that it reads next for another.
+ */
 const able = (modifier: string) =>
   `__lmp_able= __lmp_undo=
 \\eval '__lmp_able=y'
-[[ $__lmp_able == y ]] || return 3
+case $__lmp_able in y) ;; *) return 3; esac
 ${modifier}unset __lmp_able
-[[ -v __lmp_able ]] && return 3
+case \${__lmp_able+set} in set) return 3; esac
 ${modifier}export __lmp_able=y
-[[ \${__lmp_able-} == y ]] || return 3
+case \${__lmp_able-} in y) ;; *) return 3; esac
 ${modifier}unset __lmp_able
 `;
 
@@ -248,7 +253,7 @@ const errorTrapFlag = '!';
  */
 const setErrorTrapAside =
   '\\builtin trap -p ERR >|"$__lmp/err"&&\\builtin trap - ERR;' +
-  `[[ -s $__lmp/err ]]&&__lmp_t=${errorTrapFlag}||__lmp_t=;`;
+  `\\builtin test -s "$__lmp/err"&&__lmp_t=${errorTrapFlag}||__lmp_t=;`;
 
 /** Puts the stdout back that reports go to. */
 const reportsAgain = '\\exec 1<>"$__lmp/ctl";';
@@ -277,10 +282,10 @@ export const bash: ShellDialect = {
   boot: (files, sessionId, profile) => (profile === 'user' ? userProfile : '') + boot(files, sessionId),
   ready: (next, restoreFile, bootFile) =>
     // In POSIX mode, as with POSIXLY_CORRECT in the environment, bash does not read the file it was told to.
-    `[[ -v __lmp_home ]]||\\. ${quote(bootFile)} </dev/null\n` +
+    `case \${__lmp_home+set} in '')\\. ${quote(bootFile)} </dev/null;esac\n` +
     // "set -e", from rc files or SHELLOPTS, would end the restoring, which sets all options in the end.
     (restoreFile === undefined ? '' : `\\command set +e;\\. ${quote(restoreFile)} </dev/null >/dev/null 2>&1\n`) +
-    `__lmp_b ${next}\n\\exec 1<>"$__lmp/ctl" 2>/dev/null\n`,
+    `__lmp_b ${next}\n\\exec 1<>"$__lmp/ctl" 2>${nowhere}\n`,
   // In a group, whose stderr is not the command's: a trace would show it.
   commandText: (command, { flags, lastStatus, isBackground }) =>
     flags.includes(errorTrapFlag) && !isBackground
@@ -306,7 +311,7 @@ export const bash: ShellDialect = {
   report: (number) => `__lmp_s=$?;${reportsAgain}${tell(number)}`,
   rearm: () => `${freeDot};__lmp_quiet __lmp_arm;__lmp_args=("$@")\n`,
   afterInterrupt: () => '\\command kill -URG $$\n',
-  recall: (number) => `__lmp_q=$?;[[ \${__lmp_last-} == ${number} ]]||__lmp_s=$__lmp_q;`,
+  recall: (number) => `__lmp_q=$?;case \${__lmp_last-} in ${number});;*)__lmp_s=$__lmp_q;esac;`,
   remember: (number) => `__lmp_last=${number} LIMPET_COMMAND_ID=$__lmp_session:${number + 1}`,
   again: (question) => `__lmp_again ${question}\n`,
   background({ number, files, prepared, lastStatus }) {
@@ -322,7 +327,9 @@ export const bash: ShellDialect = {
     );
   },
   snapshot: (upTo) => `__lmp_snap ${upTo} "$@"\n`,
+  fewestDescriptors: 0,
+  statusesWithoutDescriptors: [],
   // What opens nothing itself still reports: its stdout is the control FIFO already.
   canOpen: (question) =>
-    `if \\. /dev/null </dev/null 1<>/dev/null 2<>/dev/null;then __lmp_q=0;else __lmp_q=1;fi;\\printf '\\1=O\\0%s\\0%s\\0\\0' "$__lmp_q" ${question}\n`,
+    `${freeDot};if \\. /dev/null </dev/null 1<>/dev/null 2<>/dev/null;then __lmp_q=0;else __lmp_q=1;fi;\\printf '\\1=O\\0%s\\0%s\\0\\0' "$__lmp_q" ${question}\n`,
 };

@@ -90,8 +90,12 @@ export interface ShellDialect {
   background(command: BackgroundLine): string;
   /** Takes a snapshot of the shell's state, as it is after this command. */
   snapshot(upTo: number): string;
-  /** Makes the shell tell whether it can still open what a command needs; nothing where no report would come if it could not. */
+  /** Makes the shell tell whether it can still open what a command needs; nothing where it could not even tell. */
   canOpen(question: number): string | undefined;
+  /** With fewer descriptors it runs no command as it should. */
+  readonly fewestDescriptors: number;
+  /** What it may report of any command with too few of them. */
+  readonly statusesWithoutDescriptors: readonly number[];
 }
 
 /** One word that the shell takes literally. */
@@ -106,6 +110,12 @@ export const inDirectory = (name: string) => `"$__lmp/${name}"`;
  */
 export const afterStatus = (status: number) => (status === 0 ? '' : `__lmp_r ${status} >/dev/null&&:;`);
 
+/**
+ * Where the shell's own words go. Not to /dev/null, where a user sends those of a command: by that it is seen from outside
+ * whether the shell is inside one.
+ */
+export const nowhere = '/dev/zero';
+
 /** Signals that would end what reports a background command. */
 export const outlived = 'HUP TERM USR1 USR2 ALRM';
 
@@ -116,7 +126,7 @@ export const inlined = "\\eval '";
  * Takes away a user's function called `.`, and a `.` that was disabled: no command could be run any more. Redirected, because
  * these words may be functions too, and must not read the lines that follow.
  */
-export const freeDot = '{ \\unset -f .;\\builtin enable .;} </dev/null >/dev/null 2>&1||:';
+export const freeDot = `{ \\unset -f .;\\builtin enable .;} </dev/null >${nowhere} 2>&1||:`;
 
 /** Has a slash in its name, so that a shell takes it for nothing else. */
 export const printfProgram = ['/usr/bin/printf', '/bin/printf'].find((path) => existsSync(path)) ?? 'printf';
@@ -129,6 +139,6 @@ export const putBack = '\\eval "$__lmp_undo";__lmp_undo=;';
  * Only where no program can be run, because more is exported than one can be given, a builtin has to do.
  */
 export function plainReport(number: number, control: string, dialect: ShellDialect, status: string): string {
-  const record = `'\\1=D\\0%s\\0%s\\0%s\\0' ${number} "$__lmp_s $-" "$PWD" 1<>${quote(control)}`;
+  const record = `'\\1=D\\0%s\\0%s\\0%s\\0' ${number} "$__lmp_s $-" "\${PWD-}" 1<>${quote(control)}`;
   return `${status}${printfProgram} ${record}||\\builtin printf ${record};${dialect.remember(number)}\n`;
 }

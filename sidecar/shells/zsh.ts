@@ -2,6 +2,7 @@ import { preparation } from './bash';
 import {
   afterStatus,
   freeDot,
+  nowhere,
   outlived,
   printfProgram,
   putBack,
@@ -56,7 +57,7 @@ __lmp_again() { __lmp_w A "\${__lmp_last%%:*}:$1:\${__lmp_bg-0}:\${__lmp_u-}" "\
 __lmp_r() { return "$1"; }
 __lmp_f() { __lmp_u=("$1.$2"); __lmp_w F "$1" "$2" ''; }
 __lmp_n() { __lmp_o 'F %s %s\\n' "$1" "$2" >>|${quote(status)}; __lmp_f "$1" "$2"; return 125; }
-__lmp_id() { LIMPET_COMMAND_ID=${sessionId}:$1; }
+__lmp_id() { typeset -gx LIMPET_COMMAND_ID=${sessionId}:$1; }
 __lmp_p() { __lmp_o '\\1=P\\0%s\\0%s\\0%s\\0' "$1" "$2" "\${sysparams[pid]}" 1<>${quote(control)}; }
 __lmp_e() {
   builtin trap '' HUP INT QUIT TERM
@@ -158,30 +159,31 @@ __lmp_snap() {
     builtin umask
     builtin print -r -- "set -- \${(qq)@}"
     builtin print -r -- "$__lmp_v"
-    builtin alias -L
-    builtin alias -sL
     while builtin read -r __lmp_k; do
       [[ $__lmp_k == *o\\ (|no)(interactive|shinstdin|singlecommand|login|privileged|restricted|zle|monitor|rcs|xtrace) ]] ||
         builtin print -r -- "$__lmp_k"
     done <${quote(`${snapshot}.options`)}
+    # Last, because one may be for a word that is needed here.
+    builtin alias -L
+    builtin alias -sL
     builtin print -r -- '__lmp_restored=(all)'
-  } >|${quote(`${snapshot}.new`)} 2>/dev/null
+  } >|${quote(`${snapshot}.new`)} 2>${nowhere}
   {
     builtin typeset -x -p
     builtin print -r -- "$__lmp_v"
     builtin print -r -- '__lmp_restored=(environment)'
-  } >|${quote(`${snapshot}.environment.new`)} 2>/dev/null
+  } >|${quote(`${snapshot}.environment.new`)} 2>${nowhere}
   __lmp_w T "$?" "$__lmp_n" ''
 }
 # Subshells run it too, and would save what is theirs as the session's; one that returned a failure would run a trap on ERR. Tracing is switched off by an expansion, which comes
 # before the trace: a redirection would not keep any of it from the user's stderr.
 __lmp_x() {
-  local __lmp_s=$? __lmp_k=\${options[xtrace]::=off}
+  local __lmp_s=$? __lmp_k="\${options[xtrace]::=off}"
   {
     (( ZSH_SUBSHELL == 0 )) || return 0
     __lmp_snap '' "\${__lmp_args[@]}"
     __lmp_o 'X %s %s\\n' "$$" "$__lmp_s" >>|${quote(status)}
-  } >/dev/null 2>&1
+  } >${nowhere} 2>&1
 }
 zmodload zsh/system zsh/parameter
 zshexit_functions+=(__lmp_x)
@@ -209,7 +211,7 @@ export const zsh: ShellDialect = {
   ready: (next, restoreFile, bootFile) =>
     `\\. ${quote(bootFile)} </dev/null\n` +
     (restoreFile === undefined ? '' : `\\. ${quote(restoreFile)} </dev/null >/dev/null 2>&1\n`) +
-    `__lmp_b ${next}\n\\exec >/dev/null 2>&1\n`,
+    `__lmp_b ${next}\n\\exec >${nowhere} 2>&1\n`,
   // Tracing is off while the wrapper redirects (its output would go where stderr was before), so the text switches it on,
   // and puts $? back where the trace of that does not show.
   commandText: (command, { flags }) =>
@@ -250,4 +252,8 @@ export const zsh: ShellDialect = {
   },
   snapshot: (upTo) => `__lmp_snap ${upTo} "$@"\n`,
   canOpen: () => undefined,
+  // It keeps its own at the first free ones from 10 on, and a pipeline needs some more.
+  fewestDescriptors: 16,
+  // Where it could not put its streams back, and where it could not open the command's file.
+  statusesWithoutDescriptors: [1, 127],
 };

@@ -62,6 +62,28 @@ forEachShell('Cancelling', (suite) => {
     await session.expect('echo $kept', { stdout: 'yes\n' });
   });
 
+  for (const command of [
+    '{ hang; touch a; } 2>/dev/null; touch b',
+    'f() { hang; touch a; }; f 2>/dev/null; touch b',
+    'for n in 1 2; do hang; touch a; done >/dev/null 2>&1; touch b',
+    'exec 2>/dev/null; hang; touch a; hang; touch b',
+    '{ hang | cat; touch a; } 2>/dev/null && touch b || touch c',
+    '{ (hang); touch a; } 2>/dev/null; touch b',
+  ]) {
+    for (const how of ['cancelled', 'timed_out'] as const) {
+      it(`leaves out the rest of "${command}" when it is ${how.replace('_', ' ')}`, async () => {
+        const { session } = suite;
+        await session.run('hang() { : >begun; sleep 300; }');
+        const running = await session.start(command, how === 'timed_out' ? { timeoutMs: 1000 } : {});
+        await until('it hangs', () => existsSync(join(session.cwd, 'begun')));
+        if (how === 'cancelled') await running.cancel();
+        assert.equal((await running.wait()).outcome, how);
+        await session.expect('ls', { stdout: 'begun\n' });
+        assert.equal(session.info().restarts, 0);
+      });
+    }
+  }
+
   it('leaves a job of an earlier command stopped that somebody had stopped', async () => {
     const { session } = suite;
     const { stdout } = await session.run('sleep 300 & kill -STOP $!; echo $!');

@@ -37,6 +37,24 @@ forEachShell('A session works although', (suite) => {
     await session.expect('pwd', { stdout: '/usr\n' }, { cwd: '/usr' });
   });
 
+  it('what sources files was taken away by a command that fails without a word', async () => {
+    const { session, shell } = suite;
+    await session.run('x=kept');
+    for (const command of [shell === 'bash' ? 'enable -n .' : 'disable .', '.() { return 1; }']) {
+      await session.expect(`${command}; false`, { exitCode: 1 });
+      await session.expect('echo "$x"', { stdout: 'kept\n' });
+    }
+    assert.equal(session.info().restarts, 0);
+  });
+
+  it('what reports was given to a function, and there is no PWD', async () => {
+    const { session } = suite;
+    await session.run('printf() { :; }; builtin() { :; }');
+    await session.run('unset PWD; set -u');
+    await session.expect('echo still; (exit 7)', { stdout: 'still\n', exitCode: 7 });
+    assert.equal(session.info().restarts, 0);
+  });
+
   it('functions have the names of what takes a disabled one back, and read their input', async () => {
     const { session } = suite;
     await session.run('enable() { read -r answer; got=$answer; }; unset() { read -r answer; got=$answer; }');

@@ -82,6 +82,25 @@ forEachShell('Parsing', (suite) => {
     });
   }
 
+  for (const broken of ['if [[ -f x ; then echo y; fi', '[[ a ==']) {
+    it(`runs what comes after ${JSON.stringify(broken)} as ever`, async () => {
+      const { session } = suite;
+      const next = [
+        () => session.expect('eval true'),
+        () => session.expect("trap 'echo' INT"),
+        () => session.expect('echo $A', { stdout: 'x\n' }, { env: { A: 'x' } }),
+        () => session.expect('pwd', { stdout: '/usr\n' }, { cwd: '/usr' }),
+        () => session.expect('printf() { :; }; (exit 5)', { exitCode: 5 }),
+        () => session.expect('echo $A', { stdout: 'x\n' }, { env: { A: 'x' } }),
+      ];
+      for (const expectNext of next) {
+        const { outcome, exitCode } = await session.run(broken, { timeoutMs });
+        assert.deepEqual([outcome, exitCode === 0], ['exited', false]);
+        await expectNext();
+      }
+    });
+  }
+
   it('takes a trailing backslash', async () => {
     await suite.session.expect('echo a \\', { stdout: 'a\n' }, { timeoutMs });
     await suite.session.expect('echo next', { stdout: 'next\n' });

@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ChangeEvent } from '../../protocol/values';
 import { forEachShell, until } from '../helpers/engine';
-import { isAlive } from '../helpers/processes';
+import { isAlive, statusOf } from '../helpers/processes';
 
 /** Sets one of everything a session holds. */
 const furnish = [
@@ -158,6 +158,25 @@ forEachShell('Recovery', (suite) => {
       assert.deepEqual([outcome, exitCode, reported], ['shell_exited', null, `SIG${signal}`]);
     }
     await suite.session.expect('echo next', { stdout: 'next\n' });
+  });
+
+  it('saves the state also if a command in the background was just being given to the shell when that was due', async () => {
+    const { session, opened } = suite;
+    const snapshot = join(opened.runtimeDir, 'sessions', session.id, 'snapshot');
+    const isSaved = (value: string) => existsSync(snapshot) && readFileSync(snapshot, 'utf8').includes(value);
+    await session.run('x=before');
+    await until('the state before is saved', () => isSaved('before'));
+    const pid = session.info().pid ?? 0;
+    const { commandId } = await session.run('x=after');
+    const ended = performance.now();
+    process.kill(pid, 'SIGSTOP');
+    while (statusOf(pid)?.state !== 'T');
+    const starting = session.start('sleep 300', { background: true });
+    await until('the time is over in which it is due', () => performance.now() - ended > 200);
+    assert.ok(!isSaved('after'), `${commandId} ended and was not saved`);
+    process.kill(pid, 'SIGCONT');
+    await starting;
+    await until('it is saved', () => isSaved('after'));
   });
 
   it('notices when the shell ends while idle, and the next command finds a fresh one', async () => {

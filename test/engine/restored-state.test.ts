@@ -49,6 +49,42 @@ forEachShell('What a fresh shell is given', (suite) => {
     }
   });
 
+  for (const name of ['PWD', 'OLDPWD']) {
+    it(`is in the directory of the one before, also where ${name} is read-only`, async () => {
+      const { session } = suite;
+      await session.run(`cd /usr; readonly ${name}`);
+      const { notes } = await session.expect('exit 3', { ...ended, cwd: '/usr' });
+      assert.doesNotMatch(notes.join(' '), /gone/);
+      await session.expect('echo "$PWD"; readlink /proc/$$/cwd', { stdout: '/usr\n/usr\n', cwd: '/usr' });
+    });
+  }
+
+  it('has the positional parameters, whatever is called as that which shifts them', async () => {
+    const { session } = suite;
+    await session.run('shift() { :; }; command() { builtin command "$@"; }');
+    await session.run('set -- a "b c"');
+    await session.expect('exit 3', ended);
+    await session.expect('echo "$# <$1> <$2>"', { stdout: '2 <a> <b c>\n' });
+  });
+
+  it('has the options, whatever words are aliases', async () => {
+    const { session } = suite;
+    await session.run("alias set='echo no' setopt='echo no'; \\set -o pipefail; kept=yes");
+    await session.expect('exit 3', ended);
+    await session.expect('[[ -o pipefail ]] && echo "$kept"', { stdout: 'yes\n' });
+    assert.match(await session.text('\\alias set'), /set='echo no'/);
+  });
+
+  if (suite.shell === 'zsh') {
+    it('has everything with sh_file_expansion, and the hook of the one before does not show', async () => {
+      const { session } = suite;
+      await session.run('setopt sh_file_expansion; x=kept');
+      await session.expect('(exit 4)', { exitCode: 4 });
+      await session.expect('exit 3', ended);
+      await session.expect('echo $x', { stdout: 'kept\n' });
+    });
+  }
+
   it('has the variables of the session, not those that were local in the functions that ended the shell', async () => {
     const { session } = suite;
     await session.run('x=own; list=(1 2); outer() { local x=local IFS=,; local -a list; list=(9); inner; }');

@@ -270,6 +270,17 @@ forEachShell('Shell life', (suite) => {
     });
   }
 
+  for (const descriptors of [5, 10, 11, 13, 15]) {
+    it(`invents no exit code and loses no command with ${descriptors} descriptors`, async () => {
+      const { session } = suite;
+      await session.run('kept=here');
+      const { exitCode, stdout } = await session.run(`ulimit -n ${descriptors}; echo a`);
+      assert.deepEqual([stdout, exitCode === 0 || exitCode === null], ['a\n', true], `exit code ${exitCode}`);
+      await session.expect('echo "$kept"', { stdout: 'here\n' });
+      await session.expect('echo b | cat; (exit 3)', { stdout: 'b\n', exitCode: 3 });
+    });
+  }
+
   it('invents no exit code for a command that was given to a shell that can open nothing any more', async () => {
     const { session, shell } = suite;
     await session.run('less() { ulimit -n 4; }');
@@ -290,6 +301,15 @@ forEachShell('Shell life', (suite) => {
 
   // Others know no descriptors of two digits.
   if (suite.shell === 'bash') {
+    it('runs a command under set -e that names a descriptor the shell cannot have', async () => {
+      const { session } = suite;
+      await session.run('ulimit -n 100; set -e');
+      await session.expect('echo start; exec 200>/dev/null || true; echo on', {
+        ...{ stdout: 'start\non\n', stderr: /200/ },
+      });
+      assert.equal(session.info().restarts, 0);
+    });
+
     for (const descriptor of [10, 11, 12, 200]) {
       it(`leaves descriptor ${descriptor} to the user`, async () => {
         const { session } = suite;

@@ -93,6 +93,43 @@ describe('A sidecar at its limits', () => {
     figure(`a new client was let in ${ms} ms after there was room`);
   });
 
+  it('of open files while output is looked for: answers or refuses, and lives', async () => {
+    station = await Station.open();
+    const session = await station.session();
+    const printed = 'x'.repeat(40_000);
+    const command_id = await station.start(session, `printf %s ${printed}`);
+    await station.client.data('exec.wait', { command_id });
+    const running = await station.start(session, 'read -r go; echo more; read -r go', { keep_stdin_open: true });
+    const { pid } = station;
+    const ask = async (method: string, params: object): Promise<string> => {
+      const { ok, data, error } = await station.client.request(method, params);
+      if (method === 'exec.wait' && ok && 'stdout' in data)
+        assert.equal(data.stdout, printed, 'it is whole or refused');
+      return ok ? 'answered' : (error?.code ?? '');
+    };
+    const looking = { command_id: running, until: [{ output: 'x(?=y)' }], timeout_ms: 500 };
+    const waits = [ask('exec.wait', looking), ask('exec.wait', { ...looking, until: [{ output: 'never' }] })];
+    await station.client.request('exec.output', { command_id: running, grep: 'a(?=b)' });
+    const came = new Set<string>();
+    for (let room = 6; room >= 0; room--) {
+      limit(pid, `--nofile=${descriptorsOf(pid) + room}:20000`);
+      for (const pattern of ['x+', 'x(?=y)']) {
+        came.add(await ask('exec.output', { command_id, grep: pattern }));
+        came.add(await ask('exec.wait', { command_id, until: [{ output: pattern }], timeout_ms: 1 }));
+      }
+      came.add(await ask('exec.wait', { command_id }));
+    }
+    came.add(await ask('exec.input', { command_id: running, data: '\n' }));
+    for (const wait of waits) came.add(await wait);
+    came.delete('answered');
+    assert.deepEqual([...came], ['overloaded']);
+    limit(pid, '--nofile=20000:20000');
+    assert.equal(await ask('exec.wait', { command_id }), 'answered');
+    await station.client.data('exec.cancel', { command_id: running });
+    await station.assertNextCommandWorks(session);
+    await station.endCleanly();
+  });
+
   const openAsNobody = (processes: number) =>
     Station.open({
       prefix: (sandbox) => {
