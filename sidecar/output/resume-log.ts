@@ -17,8 +17,9 @@ export interface ResumedLog {
 }
 
 /**
- * Takes up the log of a writer that was killed. Throws if it cannot be opened now and perhaps later. A last record that was cut short becomes a fragment, since its bytes are
- * real; what was logged after the last noted piece is told as pieces of its own.
+ * Takes up the log of a writer that was killed. A last record that was cut short becomes a fragment, since its bytes are
+ * real; what was logged after the last noted piece is told as pieces of its own. Throws if it cannot be opened now and
+ * perhaps later.
  */
 export function resumeLog(path: string, notedEnd: number): ResumedLog {
   let fd: number;
