@@ -112,9 +112,10 @@ forEachShell('Processes', (suite) => {
       const running = await session.start(`${command}; echo no`);
       await running.wait([{ output: 'ready' }]);
       assert.deepEqual(await running.cancel(), { outcome: 'cancelled', commandId: running.id });
-      const { met, outcome, stdout, stderr, heldOpenBy } = await running.wait();
+      assert.deepEqual(processesMarked(`LIMPET_COMMAND_ID=${running.id}\0`), []);
+      const { met, outcome, stdout, stderr, logPath = '' } = await running.wait();
       assert.deepEqual([met, outcome, stdout, stderr], ['exit', 'cancelled', 'ready\n', '']);
-      assert.deepEqual([heldOpenBy, processesMarked(`LIMPET_COMMAND_ID=${running.id}\0`)], [undefined, []]);
+      await until('nobody can print for it', () => existsSync(logPath.replace(/log$/, 'labelers.done')));
       await session.expect('echo "$x"', { stdout: 'kept\n' });
       assert.deepEqual([session.info().pid, session.info().restarts], [session.created.pid, 0]);
     });
