@@ -5,16 +5,8 @@ import { join } from 'node:path';
 import { findRuntimes } from '../../client/client';
 import { descriptorPath } from '../../protocol/places';
 import { LineClient } from '../helpers/line-client';
+import { isAlive } from '../helpers/processes';
 import { Sandbox, until } from '../helpers/sidecar';
-
-const isAlive = (pid: number) => {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-};
 
 describe('the life of a sidecar', () => {
   let sandbox: Sandbox;
