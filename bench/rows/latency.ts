@@ -20,7 +20,8 @@ export async function latency(): Promise<Row[]> {
   const tmux = await tmuxPane();
   const [ours, zsh] = [await limpetSession(), await limpetSession('zsh')];
   const bare = await bareRoundTrip();
-  const rivals = [spawnedBash(), bare, await answeringShell(), naiveShell(), ...(tmux ? [tmux] : [])];
+  const bash = spawnedBash();
+  const rivals = [bash, bare, await answeringShell(), naiveShell(), ...(tmux ? [tmux] : [])];
   const everyone = [ours, zsh, ...rivals];
   const blocks = new Map([
     ['bash -c', 3],
@@ -52,7 +53,7 @@ export async function latency(): Promise<Row[]> {
       });
       if (tmux === undefined) rows.push(missingRival(`${command}, p50, against tmux pane`, 'tmux'));
     }
-    rows.push(...(await saving(ours, zsh, spawnedBash())));
+    rows.push(...(await saving(ours, zsh, bash)));
     const [mean, bareMean] = [await sustained(ours), await sustained(bare)];
     rows.push({
       what: `true, mean of ${inARow} in a row, against ${bare.name}`,

@@ -7,22 +7,22 @@ import { isAlive, statusOf } from '../helpers/processes';
 const ended = { outcome: 'shell_exited', exitCode: 3, notes: 'some' } as const;
 
 forEachShell('A trap on EXIT', (suite) => {
+  it('leaves no stream open where what reports was given to a function', async () => {
+    const { session } = suite;
+    await session.run('printf() { :; }; builtin() { :; }');
+    for (const trap of ["trap 'echo bye' EXIT", "trap 'echo debug' DEBUG; trap 'echo bye' EXIT"]) {
+      const { exitCode, heldOpenBy, logPath, stderr } = await session.run(trap);
+      assert.deepEqual([exitCode, heldOpenBy, stderr], [0, undefined, '']);
+      await until('its output is final', () => existsSync(logPath.replace(/log$/, 'labelers.done')));
+    }
+    await session.run('trap - DEBUG');
+    await session.expect('echo next', { stdout: 'next\n' });
+  });
+
   for (const [how, text] of [
     ['exit', 'exit 3'],
     ['set -e', '(exit 3)'],
   ] as const) {
-    it('leave no stream open where what reports was given to a function', async () => {
-      const { session } = suite;
-      await session.run('printf() { :; }; builtin() { :; }');
-      for (const trap of ["trap 'echo bye' EXIT", "trap 'echo debug' DEBUG; trap 'echo bye' EXIT"]) {
-        const { exitCode, heldOpenBy, logPath, stderr } = await session.run(trap);
-        assert.deepEqual([exitCode, heldOpenBy, stderr], [0, undefined, '']);
-        await until('its output is final', () => existsSync(logPath.replace(/log$/, 'labelers.done')));
-      }
-      await session.run('trap - DEBUG');
-      await session.expect('echo next', { stdout: 'next\n' });
-    });
-
     it(`runs when ${how} ends a strict shell, and what it prints is the command’s`, async () => {
       const { session } = suite;
       await session.run("x=kept; set -euo pipefail; trap 'echo out $?; echo err >&2' EXIT");
