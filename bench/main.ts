@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { keepMemoryFlat } from '../sidecar/memory';
 import { creation } from './rows/creation';
 import { endurance, memory, sessions } from './rows/footprint';
 import { latency } from './rows/latency';
@@ -15,6 +16,9 @@ const groups: Record<string, () => Promise<Row[]>> = {
   endurance,
   sidecar,
 };
+
+/** As a sidecar does. */
+keepMemoryFlat();
 
 async function main(): Promise<number> {
   const { values } = parseArgs({
